@@ -1,0 +1,1 @@
+"""SAMML graph to Amaranth top, deterministic Verilog and its manifest."""

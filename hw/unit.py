@@ -10,33 +10,51 @@ declared by the class in `ports`:
 * ``finished``: high in the cycle in which a writer or sink takes its last token.
 * ``count``: how many words a writer has appended in this run.
 * ``overflow``, ``range_error``, ``overrun``: high in a cycle that raises the sticky flag.
+* ``banks``: storage that the units of one node share (accumulate).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from amaranth import Module, Signal
-from amaranth.lib import wiring
+from amaranth import Const, Module, Value
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.streams import StreamType
 from fuseflow.samml.units import UnitGraph, UnitInstance
-from hw.edge import Reader, Writer
+from hw.edge import Edge, Reader, Writer
 from hw.layout import Widths, token_layout
 
 
 class MemoryRead(wiring.Signature):
-    """A synchronous read port: the data of an address given in cycle t come in t + 1."""
+    """A synchronous read port: the data of an address given in cycle t come in t + 1.
 
-    def __init__(self, addr: int, shape: object) -> None:
-        super().__init__({"addr": Out(addr), "data": In(shape)})
+    Parameters
+    ----------
+    words : int
+        Words of the memory; the address has just the bits that they need.
+    shape : shape-like
+        Shape of a word.
+    """
+
+    def __init__(self, words: int, shape: Any) -> None:
+        super().__init__({"addr": Out(range(words)), "data": In(shape)})
 
 
 class MemoryWrite(wiring.Signature):
-    """A write port."""
+    """A write port.
 
-    def __init__(self, addr: int, shape: object) -> None:
-        super().__init__({"addr": Out(addr), "data": Out(shape), "en": Out(1)})
+    Parameters
+    ----------
+    words : int
+        Words of the memory; the address has just the bits that they need.
+    shape : shape-like
+        Shape of a word.
+    """
+
+    def __init__(self, words: int, shape: Any) -> None:
+        super().__init__({"addr": Out(range(words)), "data": Out(shape), "en": Out(1)})
 
 
 class UnitComponent(wiring.Component):
@@ -54,16 +72,17 @@ class UnitComponent(wiring.Component):
 
     def __init__(self, unit: UnitInstance, units: UnitGraph, widths: Widths) -> None:
         self.unit = unit
-        self.params = unit.node.params
+        self.params: Mapping[str, Any] = unit.node.params
         self.graph: Graph = units.graph
         self.widths = widths
         self.read_types: dict[str, StreamType] = {
-            port: units.edges[edge].type for port, edge in zip(unit.unit.reads, unit.reads, strict=True)
+            port: units.edges[edge].type
+            for port, edge in zip(unit.unit.reads, unit.reads, strict=True)
         }
         self.write_types: dict[str, StreamType] = dict(
             zip(unit.unit.writes, unit.bundles, strict=True)
         )
-        ports: dict[str, object] = {
+        ports: dict[str, Any] = {
             f"r_{port}": Out(Reader(token_layout(stream, widths)))
             for port, stream in self.read_types.items()
         }
@@ -74,12 +93,26 @@ class UnitComponent(wiring.Component):
         ports |= self.ports()
         super().__init__(ports)
 
-    def ports(self) -> Mapping[str, object]:
+    def ports(self) -> Mapping[str, Any]:
         """Return the ports a unit has beside its edges."""
         return {}
 
+    def read_layout(self, port: str) -> data.StructLayout:
+        """Return the layout of the tokens of an input port."""
+        return token_layout(self.read_types[port], self.widths)
 
-def fork(m: Module, writer: object, edges: list[tuple[object, tuple[str, ...], tuple[str, ...]]]) -> None:
+    def write_layout(self, stream: str) -> data.StructLayout:
+        """Return the layout of the tokens of a written stream."""
+        return token_layout(self.write_types[stream], self.widths)
+
+    if TYPE_CHECKING:  # ports become attributes at run time
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def fork(
+    m: Module, writer: Any, edges: Sequence[tuple[Edge, tuple[str, ...], tuple[str, ...]]]
+) -> None:
     """Join a written stream to all its readers, which are issued to in one firing.
 
     Parameters
@@ -90,9 +123,9 @@ def fork(m: Module, writer: object, edges: list[tuple[object, tuple[str, ...], t
     edges : list of (Edge, names, taken)
         Every edge that reads the stream, its field names, and the writer's field for each.
     """
-    room = Signal()
-    rooms = [edge.w.room for edge, _, _ in edges]
-    m.d.comb += room.eq(_all(rooms))
+    room: Value = edges[0][0].w.room if edges else Const(1)
+    for edge, _, _ in edges[1:]:
+        room = room & edge.w.room
     m.d.comb += writer.room.eq(room)
     for edge, names, taken in edges:
         m.d.comb += [
@@ -103,11 +136,3 @@ def fork(m: Module, writer: object, edges: list[tuple[object, tuple[str, ...], t
         ]
         for name, source in zip(names, taken, strict=True):
             m.d.comb += edge.w.token.data[name].eq(writer.token.data[source])
-
-
-def _all(bits: list[Signal]) -> Signal | int:
-    """Return the conjunction of bits, 1 where there are none."""
-    result: Signal | int = 1
-    for bit in bits:
-        result = bit & result
-    return result

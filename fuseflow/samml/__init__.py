@@ -1,0 +1,1 @@
+"""SAMML, the dataflow graph language: tokens, streams, catalog, graphs and their checks."""

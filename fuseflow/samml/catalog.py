@@ -8,7 +8,7 @@ Nothing elsewhere restates a port or a latency.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast, get_args
 
 from fuseflow.samml.graph import Extent, ParamValue
 from fuseflow.samml.streams import Field, Kind, Level, StreamType
@@ -36,12 +36,42 @@ class Param:
         ``int``, ``bool``, ``str``, `Extent`, a tuple type, or the permitted words.
     default : object
         `REQUIRED` where there is none.
+    least : int or None
+        Smallest value of a number, or of every number of a list.
     """
 
     name: str
     type: Any
     doc: str
     default: Any = REQUIRED
+    least: int | None = None
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The permitted words; empty where any value of the type will do."""
+        wanted: object = self.type
+        return cast("tuple[str, ...]", wanted) if isinstance(wanted, tuple) else ()
+
+    @property
+    def wanted(self) -> str:
+        """The type in words."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        element, *tail = get_args(self.type) or (self.type,)
+        return ("a list of " if tail else "") + _TYPE_NAMES[element]
+
+    def fits(self, value: object) -> bool:
+        """Whether a value is of this parameter's type."""
+        if self.choices:
+            return value in self.choices
+        if elements := get_args(self.type):
+            return isinstance(value, tuple) and all(
+                type(item) is elements[0] for item in cast("tuple[object, ...]", value)
+            )
+        return type(value) is self.type
+
+
+_TYPE_NAMES: dict[Any, str] = {int: "int", bool: "yes or no", str: "word", Extent: "tensor.mode"}
 
 
 @dataclass(frozen=True)
@@ -158,7 +188,7 @@ DATA = (Kind.REF, Kind.VAL)
 
 INDEX = Param("index", str, "index variable of the new level")
 TENSOR = Param("tensor", str, "tensor whose arrays are used")
-LEVEL = Param("level", int, "storage level of the tensor, 0 outermost")
+LEVEL = Param("level", int, "storage level of the tensor, 0 outermost", least=0)
 
 
 def _same(what: str, left: StreamType, right: StreamType) -> None:
@@ -176,7 +206,9 @@ def _last(stream: StreamType, maker: str) -> tuple[Level, ...]:
     return (*stream.levels[:-1], replace(stream.levels[-1], maker=maker))
 
 
-def _one(reads: tuple[str, ...], writes: tuple[str, ...], counts: str, **more: Any) -> tuple[Unit, ...]:
+def _one(
+    reads: tuple[str, ...], writes: tuple[str, ...], counts: str, **more: Any
+) -> tuple[Unit, ...]:
     return (Unit("", reads, writes, more.pop("latency", 1), counts, **more),)
 
 
@@ -192,6 +224,19 @@ ROOT = Primitive(
     units=lambda p, v: _one((), ("out",), "starts"),
 )
 
+
+def _source_outputs(name: str, params: Params, _types: Types) -> dict[str, StreamType]:
+    kinds = {kind.value: kind for kind in Kind}
+    fields: list[Field] = []
+    for text in params["fields"]:
+        field, _, kind = text.partition("/")
+        if not field or kind not in kinds:
+            raise TypeRuleError(f"field '{text}' is not of the form name/kind")
+        fields.append(Field(field, kinds[kind]))
+    levels = tuple(Level(index, params["space"] or name) for index in params["levels"])
+    return {"out": StreamType(tuple(fields), levels)}
+
+
 SOURCE = Primitive(
     name="source",
     summary="Plays a recorded list of tokens into the graph.",
@@ -200,15 +245,10 @@ SOURCE = Primitive(
         Param("fields", tuple[str, ...], "fields of the bundle, each as name/kind"),
         Param("levels", tuple[str, ...], "index variables of the stream, outermost first", ()),
         Param("space", str, "name shared by sources whose streams are aligned", ""),
-        Param("words", int, "capacity of the token memory", 256),
+        Param("words", int, "capacity of the token memory", 256, least=1),
     ),
     inputs=lambda p: (),
-    outputs=lambda n, p, t: {
-        "out": StreamType(
-            tuple(Field(f.split("/")[0], Kind(f.split("/")[1])) for f in p["fields"]),
-            tuple(Level(index, p["space"] or n) for index in p["levels"]),
-        )
-    },
+    outputs=_source_outputs,
     units=lambda p, v: _one((), ("out",), "tokens"),
 )
 
@@ -256,10 +296,10 @@ SCAN_COMPRESSED = Primitive(
     name="scan_compressed",
     summary="Iterates the stored coordinates of a compressed level.",
     rule=(
-        "`(p,0,c)` with children lo..hi-1 = seg[p]..seg[p+1]-1 gives `{crd[q], ref = q}` for each, "
-        "close 0 but the last, which has c+1. No children or p null: `(-,1,c+1)`. `(-,e,c)`: "
-        "`(-,e+1,c+1)`. `lookup` turns a ref into lo, hi, one firing a token; `emit` writes one "
-        "output token per firing and pops on the last."
+        "`(p,0,c)` with children lo..hi-1 = seg[p]..seg[p+1]-1 gives `{crd[q], ref = q}` for "
+        "each, close 0 but the last, which has c+1. No children or p null: `(-,1,c+1)`. "
+        "`(-,e,c)`: `(-,e+1,c+1)`. `lookup` turns a ref into lo, hi, one firing a token; `emit` "
+        "writes one output token per firing and pops on the last."
     ),
     params=(INDEX, TENSOR, LEVEL),
     inputs=lambda p: (Input("ref", (REF,), "position in the level above"),),
@@ -320,7 +360,9 @@ def _repeat_outputs(name: str, params: Params, types: Types) -> dict[str, Stream
     x, signal = types["x"], types["signal"]
     _rank("signal", signal, 1)
     if x.levels != signal.levels[:-1]:
-        raise TypeRuleError(f"x must be aligned with all but the last level of signal: {x}, {signal}")
+        raise TypeRuleError(
+            f"x must be aligned with all but the last level of signal: {x}, {signal}"
+        )
     return {"out": StreamType(x.fields, signal.levels)}
 
 
@@ -328,9 +370,9 @@ REPEAT = Primitive(
     name="repeat",
     summary="Repeats a ref or value for every token of a deeper stream.",
     rule=(
-        "Signal `(s,0,c)` gives `(x,0,c)`; `(-,1,c)` gives `(-,1,c)`; `(-,e,c)` with e >= 2 needs the "
-        "head of x to be `(-,e-1,c-1)`; copy. Every firing needs both heads; x is popped when c >= 1. "
-        "Null refs are repeated as they are."
+        "Signal `(s,0,c)` gives `(x,0,c)`; `(-,1,c)` gives `(-,1,c)`; `(-,e,c)` with e >= 2 needs "
+        "the head of x to be `(-,e-1,c-1)`; copy. Every firing needs both heads; x is popped when "
+        "c >= 1. Null refs are repeated as they are."
     ),
     params=(),
     inputs=lambda p: (
@@ -364,24 +406,23 @@ INTERSECT = Primitive(
     name="intersect",
     summary="Keeps the coordinates that both sides have.",
     rule=(
-        "Innermost fibers are merged; the fields of both sides ride along. A match gives one token; a "
-        "fiber without a match gives `(-,1,c)`; heads with e >= 2 are equal and are copied. One firing "
-        "per merge step; a match waits in the holder until it is known whether it is its fiber's last."
+        "Innermost fibers are merged; the fields of both sides ride along. A match gives one "
+        "token; a fiber without a match gives `(-,1,c)`; heads with e >= 2 are equal and are "
+        "copied. One firing per merge step; a match waits in the holder until it is known whether "
+        "it is its fiber's last."
     ),
     params=(),
     inputs=_join_inputs,
     outputs=_join_outputs,
-    units=lambda p, v: _one(
-        ("left", "right"), ("out",), "merge steps", holds=True, closes=(-1,)
-    ),
+    units=lambda p, v: _one(("left", "right"), ("out",), "merge steps", holds=True, closes=(-1,)),
 )
 
 UNION = Primitive(
     name="union",
     summary="Keeps the coordinates that either side has.",
     rule=(
-        "As intersect, with every coordinate of either side; the missing side's refs are null and its "
-        "values are the fill; both empty gives `(-,1,c)`. Every step writes one token."
+        "As intersect, with every coordinate of either side; the missing side's refs are null and "
+        "its values are the fill; both empty gives `(-,1,c)`. Every step writes one token."
     ),
     params=(Param("fill", int, "value of a missing side's val fields", 0),),
     inputs=_join_inputs,
@@ -474,20 +515,21 @@ ACCUMULATE = Primitive(
     name="accumulate",
     summary="Sums over an outer level while keeping one or two inner levels.",
     rule=(
-        "A row ends with a token of close > kept; its payloads are added at their coordinates in order "
-        "of arrival. A row of one token with e >= kept + 2 passes with e and close one less. Any other "
-        "row emits its touched coordinates ascending, the last closing the row, or one empty token "
-        "where none is touched. `dense` mode emits 0..size-1. With two kept levels the outer "
-        "coordinate is issued with the last inner token of its fiber; an outer coordinate that no "
-        "payload touched does not appear. `fill` fires once per input token; the first token of a row "
-        "takes a bank, which the last firing of `emit` for that row releases."
+        "A row ends with a token of close > kept; its payloads are added at their coordinates in "
+        "order of arrival. A row of one token with e >= kept + 2 passes with e and close one "
+        "less. Any other row emits its touched coordinates ascending, the last closing the row, "
+        "or one empty token where none is touched. `dense` mode emits 0..size-1. With two kept "
+        "levels the outer coordinate is issued with the last inner token of its fiber; an outer "
+        "coordinate that no payload touched does not appear. `fill` fires once per input token; "
+        "the first token of a row takes a bank, which the last firing of `emit` for that row "
+        "releases."
     ),
     params=(
         Param("kept", int, "kept levels below the summed one: 1 or 2"),
         Param("size", tuple[Extent, ...], "run-time sizes of the kept levels, outermost first"),
         Param("mode", ("sparse", "dense"), "emit touched coordinates, or all (kept = 1)", "sparse"),
-        Param("banks", int, "rows that may be under way at once", 4),
-        Param("adder", int, "latency of the adder in cycles; 0 is the value type's own", 0),
+        Param("banks", int, "rows that may be under way at once", 4, least=1),
+        Param("adder", int, "adder latency in cycles; 0 is the value type's own", 0, least=0),
     ),
     inputs=_accumulate_inputs,
     outputs=_accumulate_outputs,
@@ -522,8 +564,8 @@ DROP_VALUE = Primitive(
     name="drop_value",
     summary="Removes entries whose value equals the fill.",
     rule=(
-        "A filter of height 0 that drops payloads equal to the fill; a fiber of which all is dropped "
-        "gives `(-,1,c)`."
+        "A filter of height 0 that drops payloads equal to the fill; a fiber of which all is "
+        "dropped gives `(-,1,c)`."
     ),
     params=(Param("fill", int, "the value that is not stored", 0),),
     inputs=lambda p: (Input("crd", (CRD,), "coordinate"), Input("val", (VAL,), "its value")),
@@ -534,7 +576,7 @@ DROP_VALUE = Primitive(
 
 def _drop_empty_inputs(params: Params) -> tuple[Input, ...]:
     inner = tuple(
-        Input(f"inner{k}", (), f"a stream {height} below", passengers=True)
+        Input(f"inner{k}", (), f"a stream that lies {height} below outer", passengers=True)
         for k, height in enumerate(params["heights"])
     )
     return (
@@ -564,24 +606,36 @@ DROP_EMPTY = Primitive(
     name="drop_empty",
     summary="Removes outer coordinates whose inner fiber is empty.",
     rule=(
-        "The fiber of an outer coordinate is empty iff the inner token has e = h, h being how many "
-        "levels the inner stream lies below. `drop_inner` filters an inner stream by itself (filter of "
-        "height h, drops e = h). `drop_outer` pops signal tokens with close < h alone; one with close "
-        ">= h goes with the head of outer and is the step of a filter of height 0 that drops iff e = h."
+        "The fiber of an outer coordinate is empty iff the inner token has e = h, h being how "
+        "many levels the inner stream lies below. `drop_inner` filters an inner stream by itself "
+        "(filter of height h, drops e = h). `drop_outer` pops signal tokens with close < h alone; "
+        "one with close >= h goes with the head of outer and is the step of a filter of height 0 "
+        "that drops iff e = h."
     ),
     params=(
-        Param("signal", int, "height of the signal stream above outer"),
-        Param("heights", tuple[int, ...], "heights of the inner streams"),
+        Param("signal", int, "how many levels the signal lies below outer", least=1),
+        Param("heights", tuple[int, ...], "the same of every inner stream", least=1),
     ),
     inputs=_drop_empty_inputs,
     outputs=_drop_empty_outputs,
     units=lambda p, v: (
         Unit(
-            "drop_outer", ("outer", "signal"), ("outer",), 1, "signal tokens", holds=True, closes=(-1,)
+            "drop_outer",
+            ("outer", "signal"),
+            ("outer",),
+            1,
+            "signal tokens",
+            holds=True,
+            closes=(-1,),
         ),
         *(
             Unit(
-                f"drop_inner{k}", (f"inner{k}",), (f"inner{k}",), 1, "tokens", holds=True,
+                f"drop_inner{k}",
+                (f"inner{k}",),
+                (f"inner{k}",),
+                1,
+                "tokens",
+                holds=True,
                 closes=(-height - 1,),
             )
             for k, height in enumerate(p["heights"])
@@ -595,8 +649,8 @@ WRITE_CRD = Primitive(
     name="write_crd",
     summary="Stores the coordinates and segments of a compressed result level.",
     rule=(
-        "A payload appends crd; a token with c >= 1 and e <= 1 appends seg = count; e >= 2 appends "
-        "nothing. Word 0 of the segment array is 0 and is never written."
+        "A payload appends crd; a token with c >= 1 and e <= 1 appends seg = count; e >= 2 "
+        "appends nothing. Word 0 of the segment array is 0 and is never written."
     ),
     params=(TENSOR, LEVEL),
     inputs=lambda p: (Input("crd", (CRD,), "coordinates of the level"),),

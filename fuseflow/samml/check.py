@@ -2,17 +2,26 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any, cast
 
-from fuseflow.samml.catalog import CATALOG, REQUIRED, Input, Primitive, TypeRuleError
+from fuseflow.samml.catalog import CATALOG, REQUIRED, Input, Param, Primitive, TypeRuleError
 from fuseflow.samml.errors import GraphError
-from fuseflow.samml.graph import Connection, Extent, Graph, Node, Role, TensorDecl
 from fuseflow.samml.formats import LevelKind
+from fuseflow.samml.graph import Connection, Extent, Graph, Node, Role, TensorDecl
 from fuseflow.samml.streams import Field, StreamType
 
 
 @dataclass
 class Inferred:
-    """Stream types of a graph, by node name and port."""
+    """Stream types of a graph, by node name and port.
+
+    Attributes
+    ----------
+    inputs, outputs : dict
+        ``inputs[node][port]`` under the reader's field names, ``outputs[node][port]``.
+    unknown : set of str
+        Nodes whose problems, or whose writers' problems, leave their types unknown.
+    """
 
     inputs: dict[str, dict[str, StreamType]] = field(
         default_factory=dict[str, dict[str, StreamType]]
@@ -20,6 +29,7 @@ class Inferred:
     outputs: dict[str, dict[str, StreamType]] = field(
         default_factory=dict[str, dict[str, StreamType]]
     )
+    unknown: set[str] = field(default_factory=set[str])
 
 
 def infer(graph: Graph) -> Inferred:
@@ -38,28 +48,37 @@ def infer(graph: Graph) -> Inferred:
 
 def examine(graph: Graph) -> tuple[list[str], Inferred]:
     """Return every problem of a graph, and the types as far as they can be inferred."""
-    problems: list[str] = []
     types = Inferred()
+    problems = _check_declarations(graph)
     tensors = {tensor.name: tensor for tensor in graph.tensors}
+    for node in graph.nodes:
+        entry = CATALOG.get(node.primitive)
+        if entry is None:
+            found = [f"node '{node.name}': there is no primitive '{node.primitive}'"]
+        else:
+            found = _check_params(node, entry, graph, tensors) or _check_node(node, entry, types)
+        if node.name not in types.outputs:
+            types.unknown.add(node.name)
+        problems += found
+    problems += _check_writers(graph)
+    return problems, types
+
+
+def _check_declarations(graph: Graph) -> list[str]:
+    problems: list[str] = []
     for what, names in (
         ("tensor", [tensor.name for tensor in graph.tensors]),
         ("node", [node.name for node in graph.nodes]),
     ):
-        problems += [f"{what} '{n}' is declared {k} times" for n, k in Counter(names).items() if k > 1]
+        problems += [
+            f"{what} '{name}' is declared {count} times"
+            for name, count in Counter(names).items()
+            if count > 1
+        ]
     for tensor in graph.tensors:
         if not len(tensor.dims) == len(tensor.positions) == tensor.format.rank:
             problems.append(f"tensor '{tensor.name}': dims, capacities and format differ in rank")
-    for node in graph.nodes:
-        entry = CATALOG.get(node.primitive)
-        if entry is None:
-            problems.append(f"node '{node.name}': there is no primitive '{node.primitive}'")
-            continue
-        found = _check_params(node, entry, graph, tensors)
-        if not found:
-            found = _check_node(node, entry, types)
-        problems += found
-    problems += _check_writers(graph)
-    return problems, types
+    return problems
 
 
 def _check_params(
@@ -71,37 +90,57 @@ def _check_params(
         for name in node.params
         if name not in known
     ]
-    for name, param in known.items():
-        value = node.params.get(name, param.default)
-        where = f"node '{node.name}': parameter '{name}'"
-        if value is REQUIRED:
-            problems.append(f"{where} is missing")
-        elif isinstance(param.type, tuple) and value not in param.type:
-            problems.append(f"{where} is '{value}', wanted one of {', '.join(param.type)}")
-        elif name == "index" and value not in graph.indices:
-            problems.append(f"{where}: index '{value}' is not declared")
-        elif name == "tensor" and value not in tensors:
-            problems.append(f"{where}: tensor '{value}' is not declared")
-        elif param.type in (Extent, tuple[Extent, ...]):
-            for extent in value if isinstance(value, tuple) else (value,):
-                tensor = tensors.get(extent.tensor)
-                if tensor is None or not 0 <= extent.mode < len(tensor.dims):
-                    problems.append(f"{where}: there is no tensor mode {extent}")
+    for param in entry.params:
+        value = node.params.get(param.name, param.default)
+        if problem := _param_problem(param, value, graph, tensors):
+            problems.append(f"node '{node.name}': parameter '{param.name}'{problem}")
     if not problems and "level" in known:
-        tensor, level = tensors[str(node.params["tensor"])], node.params["level"]
-        kinds = tensor.format.levels
-        if not isinstance(level, int) or not 0 <= level < len(kinds):
-            problems.append(f"node '{node.name}': tensor '{tensor.name}' has no level {level}")
-        elif kinds[level] is not LevelKind.COMPRESSED:
-            problems.append(
-                f"node '{node.name}': level {level} of tensor '{tensor.name}' is not compressed"
-            )
+        problems += _check_level(node, tensors)
     if not problems and "kept" in known:
-        kept, size = node.params["kept"], node.params["size"]
-        assert isinstance(size, tuple)
-        if kept not in (1, 2) or len(size) != kept:
-            problems.append(f"node '{node.name}': kept is {kept} with {len(size)} sizes, wanted 1 or 2")
+        problems += _check_kept(node)
     return problems
+
+
+def _param_problem(
+    param: Param, value: Any, graph: Graph, tensors: dict[str, TensorDecl]
+) -> str | None:
+    """Say what is wrong with the value of one parameter, if anything."""
+    if value is REQUIRED:
+        return " is missing"
+    if not param.fits(value):
+        return f" is '{value}', wanted {param.wanted}"
+    if param.name == "index" and value not in graph.indices:
+        return f": index '{value}' is not declared"
+    if param.name == "tensor" and value not in tensors:
+        return f": tensor '{value}' is not declared"
+    for item in cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,):
+        if isinstance(item, Extent):
+            tensor = tensors.get(item.tensor)
+            if tensor is None or not 0 <= item.mode < len(tensor.dims):
+                return f": there is no tensor mode {item}"
+        elif param.least is not None and item < param.least:
+            return f" is {item}, wanted {param.least} or more"
+    return None
+
+
+def _check_level(node: Node, tensors: dict[str, TensorDecl]) -> list[str]:
+    tensor, level = tensors[str(node.params["tensor"])], node.params["level"]
+    kinds = tensor.format.levels
+    if not isinstance(level, int) or level >= len(kinds):
+        return [f"node '{node.name}': tensor '{tensor.name}' has no level {level}"]
+    if kinds[level] is not LevelKind.COMPRESSED:
+        return [f"node '{node.name}': level {level} of tensor '{tensor.name}' is not compressed"]
+    return []
+
+
+def _check_kept(node: Node) -> list[str]:
+    kept, size = node.params["kept"], node.params["size"]
+    assert isinstance(size, tuple)
+    if kept not in (1, 2) or len(size) != kept:
+        return [f"node '{node.name}': kept is {kept} with {len(size)} sizes, wanted 1 or 2"]
+    if kept == 2 and node.params.get("mode") == "dense":
+        return [f"node '{node.name}': mode 'dense' is for one kept level, here are 2"]
+    return []
 
 
 def _check_node(node: Node, entry: Primitive, types: Inferred) -> list[str]:
@@ -122,7 +161,7 @@ def _check_node(node: Node, entry: Primitive, types: Inferred) -> list[str]:
         problems += found
         if stream is not None:
             inputs[name] = stream
-    if not problems:
+    if len(inputs) == len(ports) and not problems:
         try:
             types.outputs[node.name] = entry.outputs(node.name, params, inputs)
             types.inputs[node.name] = inputs
@@ -135,12 +174,18 @@ def _check_edge(
     node: Node, port: Input, edge: Connection, types: Inferred
 ) -> tuple[list[str], StreamType | None]:
     where = f"node '{node.name}', input '{port.name}'"
+    if edge.node in types.unknown:
+        return [], None  # its node's own problem is reported already
     source = types.outputs.get(edge.node, {}).get(edge.output)
     if source is None:
         return [f"{where}: no earlier stream '{edge.node}.{edge.output}'"], None
+    if len(edge.names) != len(edge.fields) or len(set(edge.names)) != len(edge.names):
+        fields, names = ", ".join(edge.fields), ", ".join(edge.names)
+        return [f"{where}: fields {{{fields}}} need one name each, got {{{names}}}"], None
     missing = [name for name in edge.fields if name not in source.names]
     if missing:
-        return [f"{where}: '{edge.node}.{edge.output}' has no field '{missing[0]}', only {source}"], None
+        stream = f"'{edge.node}.{edge.output}'"
+        return [f"{where}: {stream} has no field '{missing[0]}', only {source}"], None
     fields = tuple(
         Field(name, source.fields[source.names.index(taken)].kind)
         for name, taken in zip(edge.names, edge.fields, strict=True)

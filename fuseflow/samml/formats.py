@@ -33,6 +33,11 @@ class Format:
         """Number of modes."""
         return len(self.levels)
 
+    @classmethod
+    def default(cls, rank: int) -> "Format":
+        """Return the format of a tensor that names none: scalar, sparse, CSR, ``dss``, ..."""
+        return cls.parse("s" if rank == 1 else "ds" + "s" * (rank - 2) if rank else "scalar")
+
     def __str__(self) -> str:
         if not self.levels:
             return "scalar"

@@ -23,7 +23,9 @@ class Extent:
         return f"{self.tensor}.{self.mode}"
 
 
-ParamValue: TypeAlias = "int | bool | str | Extent | tuple[Extent, ...] | tuple[int, ...] | tuple[str, ...]"
+ParamValue: TypeAlias = (
+    "int | bool | str | Extent | tuple[Extent, ...] | tuple[int, ...] | tuple[str, ...]"
+)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
 """A graph flattened to its units and edges: what the cycle model runs and the generator builds."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from fuseflow.samml.catalog import CATALOG, Unit
+from fuseflow.samml.catalog import CATALOG, Internal, Unit
 from fuseflow.samml.check import infer
-from fuseflow.samml.graph import Graph, Node
+from fuseflow.samml.graph import Connection, Graph, Node
 from fuseflow.samml.streams import StreamType
 
 
@@ -87,83 +86,83 @@ def flatten(graph: Graph) -> UnitGraph:
         The graph is ill-formed.
     """
     types = infer(graph)
-    protos: list[tuple[Node, Unit]] = []
-    writer_of: dict[tuple[str, str], int] = {}
-    bundle_of: dict[tuple[str, str], StreamType] = {}
-    edges: list[UnitEdge] = []
+    flat = _Flattened()
     for node in graph.nodes:
         entry = CATALOG[node.primitive]
         params = entry.complete(node.params)
-        node = Node(node.name, node.primitive, params, node.inputs)
         inputs = types.inputs[node.name]
         internals = entry.internals(params, graph.value, inputs)
-        connections = {edge.port: edge for edge in node.inputs}
+        complete = Node(node.name, node.primitive, params, node.inputs)
         for unit in entry.units(params, graph.value):
-            position = len(protos)
-            protos.append((node, unit))
+            flat.units.append((complete, unit))
             for port in unit.reads:
                 if port in internals:
-                    internal = internals[port]
-                    writer = writer_of[node.name, port]
-                    edges.append(
-                        UnitEdge(
-                            f"{node.name}.{port}", writer, position, internal.type,
-                            tuple(range(len(internal.type.fields))), internal.depth,
-                            protos[writer][1].latency, gated=False,
-                        )
-                    )  # fmt: skip
-                    continue
-                source = connections[port]
-                writer = writer_of[source.node, source.output]
-                latency = protos[writer][1].latency
-                bundle = bundle_of[source.node, source.output]
-                edges.append(
-                    UnitEdge(
-                        f"{node.name}.{port}", writer, position, inputs[port],
-                        tuple(bundle.names.index(name) for name in source.fields),
-                        source.depth or latency + 1, latency, gated=True,
-                    )
-                )  # fmt: skip
+                    flat.join_internal(complete, port, internals[port])
+                else:
+                    flat.join(complete, node.connection(port), inputs[port])
             for stream in unit.writes:
-                writer_of[node.name, stream] = position
-                bundle_of[node.name, stream] = (
-                    internals[stream].type
-                    if stream in internals
-                    else types.outputs[node.name][stream]
-                )
-    return UnitGraph(graph, _instances(protos, edges, bundle_of), tuple(edges))
+                internal = internals.get(stream)
+                bundle = internal.type if internal else types.outputs[node.name][stream]
+                flat.writers[node.name, stream] = len(flat.units) - 1, bundle
+    return UnitGraph(graph, flat.instances(), tuple(flat.edges))
 
 
-def _instances(
-    protos: list[tuple[Node, Unit]],
-    edges: list[UnitEdge],
-    bundle_of: Mapping[tuple[str, str], StreamType],
-) -> tuple[UnitInstance, ...]:
-    number = {edge.name: k for k, edge in enumerate(edges)}
-    output_of = {
-        f"{node.name}.{edge.port}": edge.output for node, _ in protos for edge in node.inputs
-    }
-    units: list[UnitInstance] = []
-    for position, (node, unit) in enumerate(protos):
-        suffix = unit.name.rstrip("0123456789")
-        writes = tuple(
-            tuple(
-                k
-                for k, edge in enumerate(edges)
-                if edge.writer == position
-                and output_of.get(edge.name, edge.name.rpartition(".")[2]) == stream
+@dataclass
+class _Flattened:
+    """Units and edges so far; `writers` gives the unit and bundle of every stream."""
+
+    units: list[tuple[Node, Unit]] = field(default_factory=list[tuple[Node, Unit]])
+    edges: list[UnitEdge] = field(default_factory=list[UnitEdge])
+    writers: dict[tuple[str, str], tuple[int, StreamType]] = field(
+        default_factory=dict[tuple[str, str], tuple[int, StreamType]]
+    )
+
+    def join(self, node: Node, edge: Connection, taken: StreamType) -> None:
+        """Add an edge of the graph to the newest unit."""
+        writer, bundle = self.writers[edge.node, edge.output]
+        latency = self.units[writer][1].latency
+        columns = tuple(bundle.names.index(name) for name in edge.fields)
+        self.edges.append(
+            UnitEdge(
+                f"{node.name}.{edge.port}", writer, len(self.units) - 1, taken, columns,
+                edge.depth or latency + 1, latency, gated=True,
             )
-            for stream in unit.writes
-        )
-        units.append(
+        )  # fmt: skip
+
+    def join_internal(self, node: Node, stream: str, internal: Internal) -> None:
+        """Add an internal edge to the newest unit."""
+        writer, bundle = self.writers[node.name, stream]
+        self.edges.append(
+            UnitEdge(
+                f"{node.name}.{stream}", writer, len(self.units) - 1, bundle,
+                tuple(range(len(bundle.fields))), internal.depth, self.units[writer][1].latency,
+                gated=False,
+            )
+        )  # fmt: skip
+
+    def instances(self) -> tuple[UnitInstance, ...]:
+        """Return the units with the numbers of their edges."""
+        number = {edge.name: k for k, edge in enumerate(self.edges)}
+        readers: dict[tuple[str, str], list[int]] = {stream: [] for stream in self.writers}
+        for node, unit in self.units:
+            outputs = {edge.port: (edge.node, edge.output) for edge in node.inputs}
+            for port in unit.reads:
+                stream = outputs.get(port, (node.name, port))
+                readers[stream].append(number[f"{node.name}.{port}"])
+        return tuple(
             UnitInstance(
                 name=f"{node.name}.{unit.name}" if unit.name else node.name,
-                kind=f"{node.primitive}.{suffix}" if suffix else node.primitive,
+                kind=_kind(node, unit),
                 node=node,
                 unit=unit,
                 reads=tuple(number[f"{node.name}.{port}"] for port in unit.reads),
-                writes=writes,
-                bundles=tuple(bundle_of[node.name, stream] for stream in unit.writes),
+                writes=tuple(tuple(readers[node.name, stream]) for stream in unit.writes),
+                bundles=tuple(self.writers[node.name, stream][1] for stream in unit.writes),
             )
+            for node, unit in self.units
         )
-    return tuple(units)
+
+
+def _kind(node: Node, unit: Unit) -> str:
+    suffix = unit.name.rstrip("0123456789")
+    return f"{node.primitive}.{suffix}" if suffix else node.primitive

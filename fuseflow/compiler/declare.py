@@ -1,0 +1,158 @@
+"""Capacities: what the tile reserves for every index and tensor."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from fuseflow.compiler.expr import Access
+from fuseflow.compiler.problem import Problem
+from fuseflow.samml.errors import CapacityError, LoweringError
+from fuseflow.samml.formats import Format, LevelKind
+from fuseflow.samml.graph import Role, TensorDecl
+
+DEFAULT_DIM = 1024
+DEFAULT_POSITIONS = 65536
+
+Capacity: TypeAlias = "int | Sequence[int]"
+"""Positions of the innermost level, or of every level."""
+
+
+class Stored(Protocol):
+    """What the compiler reads of a stored tensor."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the statement."""
+        ...
+
+    @property
+    def format(self) -> Format:
+        """How it is stored."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of every mode."""
+        ...
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Stored positions of every level."""
+        ...
+
+    @property
+    def fill(self) -> int:
+        """The value of entries that are not stored."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Everything that is known about sizes at compile time.
+
+    Attributes
+    ----------
+    tensors : mapping of str to Stored
+        Real operands, by name.
+    dims : mapping of str to int
+        Capacity of index variables.
+    capacities : mapping of str to Capacity
+        Positions of tensors.
+    """
+
+    tensors: Mapping[str, Stored] = field(default_factory=dict[str, Stored])
+    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    capacities: Mapping[str, Capacity] = field(default_factory=dict[str, Capacity])
+
+
+def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
+    """Return the capacity of every index variable.
+
+    Raises
+    ------
+    LoweringError
+        Two operands disagree about the size of an index.
+    CapacityError
+        An operand exceeds a capacity that was asked for.
+    """
+    found: dict[str, tuple[int, Access]] = {}
+    for access in problem.statement.operands:
+        tensor = sizes.tensors.get(access.tensor)
+        if tensor is None:
+            continue
+        for index, size in zip(access.indices, tensor.shape, strict=True):
+            other, first = found.setdefault(index, (size, access))
+            if other != size:
+                raise LoweringError(
+                    f"index {index} has size {other} in {first} but {size} in {access}"
+                )
+            if size > sizes.dims.get(index, size):
+                raise CapacityError(
+                    f"index {index}: capacity {sizes.dims[index]} is below its size {size} in "
+                    f"{access}; raise dims['{index}']"
+                )
+    known = {index: max(size, 1) for index, (size, _) in found.items()}
+    return {
+        index: sizes.dims.get(index, known.get(index, DEFAULT_DIM))
+        for index in problem.statement.indices
+    }
+
+
+def declare(problem: Problem, sizes: Sizes, indices: Mapping[str, int]) -> tuple[TensorDecl, ...]:
+    """Declare every operand in order of appearance, then the result.
+
+    A tensor that is given has exactly the capacity that it needs; otherwise a compressed level has
+    as many positions as its dims allow, at most `DEFAULT_POSITIONS` or the capacity given.
+    """
+    unique = {access.tensor: access for access in problem.statement.operands}
+    return tuple(
+        _declare(problem, access, role, sizes, indices)
+        for role, group in ((Role.INPUT, unique.values()), (Role.RESULT, (problem.target,)))
+        for access in group
+    )
+
+
+def _declare(
+    problem: Problem, access: Access, role: str, sizes: Sizes, indices: Mapping[str, int]
+) -> TensorDecl:
+    name = access.tensor
+    form = problem.formats[name]
+    # One tensor may be accessed under several index names: the largest capacity holds for all.
+    uses = [other for other in problem.statement.operands if other.tensor == name] or [access]
+    dims = tuple(max(indices[use.indices[mode]] for use in uses) for mode in range(form.rank))
+    given = sizes.capacities.get(name)
+    tensor = sizes.tensors.get(name)
+    if given is not None and not isinstance(given, int):
+        positions = tuple(given)
+        if len(positions) != form.rank:
+            raise CapacityError(
+                f"tensor '{name}': {len(positions)} capacities for {form.rank} levels"
+            )
+    elif tensor is not None and given is None:
+        positions = tuple(max(count, 1) for count in tensor.positions)
+    else:
+        positions = _default_positions(form, dims, given or DEFAULT_POSITIONS)
+    if tensor is not None:
+        _check_fit(name, tensor.positions, positions)
+    return TensorDecl(name, role, form, dims, positions, tensor.fill if tensor else 0)
+
+
+def _default_positions(form: Format, dims: Sequence[int], limit: int) -> tuple[int, ...]:
+    """Bound every level by its dims; compressed ones by `limit` too."""
+    positions: list[int] = []
+    above = 1
+    for mode, kind in zip(form.order, form.levels, strict=True):
+        above *= dims[mode]
+        if kind is LevelKind.COMPRESSED:
+            above = min(above, limit)
+        positions.append(above)
+    return tuple(positions)
+
+
+def _check_fit(name: str, needed: Iterable[int], positions: Iterable[int]) -> None:
+    for level, (need, have) in enumerate(zip(needed, positions, strict=True)):
+        if need > have:
+            raise CapacityError(
+                f"tensor '{name}': level {level} needs {need} positions, capacity is {have}; raise "
+                f"capacities['{name}']"
+            )

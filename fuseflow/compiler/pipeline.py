@@ -1,0 +1,139 @@
+"""The compiler's pipeline: from a statement to a graph that is ready to run.
+
+==========  ======================================================================
+step        what it does
+==========  ======================================================================
+order       collects the loop orders that the storage formats allow
+plan        places every term's reductions in an order
+cost        picks the cheapest order
+lower       builds the nodes: co-iteration, values, reductions, drops, writers
+prune       removes what nobody reads
+slack       sets FIFO depths where forks meet again
+==========  ======================================================================
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fuseflow.compiler.cost import choose
+from fuseflow.compiler.declare import Capacity, Sizes, Stored, declare, index_sizes
+from fuseflow.compiler.expr import Statement
+from fuseflow.compiler.lower import lower
+from fuseflow.compiler.parse import parse
+from fuseflow.compiler.problem import Problem
+from fuseflow.compiler.prune import prune
+from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
+from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.formats import Format
+from fuseflow.samml.graph import Graph
+from fuseflow.samml.values import INT32, ValueType
+
+GraphPass: TypeAlias = Callable[[Graph], Graph]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A compiled statement.
+
+    Attributes
+    ----------
+    graph : Graph
+    statement : Statement
+    order : tuple of str
+        Loop variables, outermost first.
+    formats : dict of str to Format
+        Of every tensor of the statement.
+    """
+
+    graph: Graph
+    statement: Statement
+    order: tuple[str, ...]
+    formats: dict[str, Format]
+
+
+def compile_statement(
+    statement: Statement | str,
+    formats: Mapping[str, Format | str] | None = None,
+    *,
+    tensors: Mapping[str, Stored] | Sequence[Stored] = (),
+    dims: Mapping[str, int] | None = None,
+    order: Sequence[str] | str | None = None,
+    capacities: Mapping[str, Capacity] | None = None,
+    budget: int = DEFAULT_BUDGET,
+    value: ValueType = INT32,
+    name: str = "",
+) -> Lowered:
+    """Compile one statement to one graph.
+
+    Parameters
+    ----------
+    statement : Statement or str
+    formats : mapping of str to Format or str, optional
+        By tensor name; a tensor's own format, else scalar, sparse, CSR, ``dss`` by rank.
+    tensors : sequence or mapping of Stored, optional
+        Real operands: they give exact capacities and the densities of the cost model.
+    dims : mapping of str to int, optional
+        Capacity by index variable, where no operand tells (default 1024).
+    order : sequence of str or str, optional
+        Loop order such as ``i,k,j``; the cost model picks one otherwise.
+    capacities : mapping of str to int or tuple, optional
+        Positions by tensor: of the innermost level, or of every level.
+    budget : int
+        Most entries of one FIFO.
+    value : ValueType
+    name : str
+        The graph's name; the result's by default.
+
+    Raises
+    ------
+    ParseError, LoweringError, CapacityError
+        Each with the way out.
+    """
+    if isinstance(statement, str):
+        statement = parse(statement)
+    if isinstance(order, str):
+        order = tuple(part.strip() for part in order.split(",") if part.strip())
+    known = tensors if isinstance(tensors, Mapping) else {each.name: each for each in tensors}
+    sizes = Sizes(known, dims or {}, capacities or {})
+    problem = Problem(statement, _formats(statement, formats or {}, known))
+    indices = index_sizes(problem, sizes)
+    plan = choose(problem, sizes, indices, order)
+    graph = Graph(
+        name or statement.target.tensor,
+        value,
+        indices,
+        declare(problem, sizes, indices),
+        lower(problem, plan),
+    )
+    passes: tuple[GraphPass, ...] = (prune, lambda graph: slack(graph, budget))
+    for each in passes:
+        graph = each(graph)
+    return Lowered(graph, statement, plan.order, dict(problem.formats))
+
+
+def _formats(
+    statement: Statement, formats: Mapping[str, Format | str], tensors: Mapping[str, Stored]
+) -> dict[str, Format]:
+    chosen: dict[str, Format] = {}
+    for access in (statement.target, *statement.operands):
+        name = access.tensor
+        given = formats.get(name)
+        form = Format.parse(given) if isinstance(given, str) else given
+        tensor = tensors.get(name)
+        if tensor is not None:
+            if form is not None and form != tensor.format:
+                raise LoweringError(
+                    f"tensor '{name}' is stored as {tensor.format}, format {form} was asked for: "
+                    "convert the tensor or drop the format"
+                )
+            if tensor.fill:
+                raise LoweringError(
+                    f"tensor '{name}' has fill {tensor.fill}: only fill 0 can be compiled yet"
+                )
+            form = tensor.format
+        chosen[name] = form or Format.default(len(access.indices))
+    unknown = sorted({*formats, *tensors} - {*chosen})
+    if unknown:
+        raise LoweringError(f"'{statement}' has no tensor '{unknown[0]}'")
+    return chosen

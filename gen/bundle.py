@@ -1,0 +1,140 @@
+"""A bundle: the directory with everything that is generated from one graph."""
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuseflow.samml.errors import FuseFlowError
+from fuseflow.samml.graph import Graph
+from fuseflow.samml.text import print_graph
+from gen.manifest import GENERATOR, manifest
+from gen.register_docs import c_header, markdown
+from gen.verilog import verilog
+
+MANIFEST = "manifest.json"
+
+
+class BundleError(FuseFlowError):
+    """A bundle cannot be written where it was asked for."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A generated bundle.
+
+    Attributes
+    ----------
+    directory : Path
+    top : str
+        Name of the top module.
+    manifest : dict
+        The contents of ``manifest.json``.
+    """
+
+    directory: Path
+    top: str
+    manifest: dict[str, Any]
+
+    @property
+    def verilog(self) -> Path:
+        """The Verilog file."""
+        return self.directory / f"{self.top}.v"
+
+    @classmethod
+    def load(cls, directory: Path | str) -> "Bundle":
+        """Open a bundle that was generated before.
+
+        Raises
+        ------
+        BundleError
+            The directory holds none.
+        """
+        path = Path(directory)
+        description = _read_manifest(path)
+        if description is None:
+            raise BundleError(f"'{directory}' holds no bundle: generate one there first")
+        return cls(path, description["top"], description)
+
+
+def generate(graph: Graph, directory: Path | str, *, gated: bool = False) -> Bundle:
+    """Write a graph's bundle: all of it, or nothing.
+
+    Parameters
+    ----------
+    graph : Graph
+    directory : Path or str
+        Made with its parents; an earlier bundle there is replaced.
+    gated : bool
+        Build the benches' gates.
+
+    Raises
+    ------
+    BundleError
+        The directory holds something that is not an earlier bundle.
+    GraphError
+        The graph is ill-formed, never ends, or two of its names clash in the RTL.
+    """
+    target = Path(directory)
+    _check_target(target)
+    description = manifest(graph, gated=gated)
+    top = description["top"]
+    files = {
+        f"{top}.v": verilog(graph, gated=gated),
+        f"{top}.h": c_header(description),
+        "graph.samml": print_graph(graph),
+        "registers.md": markdown(description),
+    }
+    description["files"] = sorted((*files, MANIFEST))
+    files[MANIFEST] = json.dumps(description, indent=1) + "\n"
+    _replace(target, files)
+    return Bundle(target, top, description)
+
+
+def _read_manifest(directory: Path) -> dict[str, Any] | None:
+    try:
+        description = json.loads((directory / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return None
+    if isinstance(description, dict) and description.get("generator") == GENERATOR:
+        return description
+    return None
+
+
+def _check_target(target: Path) -> None:
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise BundleError(f"'{target}' is not a directory: choose another place for the bundle")
+    description = _read_manifest(target)
+    own: set[str] = set(description["files"]) if description else set()
+    foreign = sorted({entry.name for entry in target.iterdir()} - own)
+    if foreign:
+        raise BundleError(
+            f"'{target}' holds '{foreign[0]}', which is not part of a bundle: move it or choose "
+            "another place"
+        )
+
+
+def _replace(target: Path, files: dict[str, str]) -> None:
+    """Put files where an earlier bundle may stand, by renaming whole directories."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
+        fresh = Path(scratch) / "fresh"
+        fresh.mkdir()
+        for name, text in files.items():
+            (fresh / name).write_text(text, newline="\n")
+        if target.exists():
+            old = Path(scratch) / "old"
+            os.replace(target, old)
+            try:
+                os.replace(fresh, target)
+            except OSError:
+                os.replace(old, target)
+                raise
+            shutil.rmtree(old)
+        else:
+            os.replace(fresh, target)

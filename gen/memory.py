@@ -1,0 +1,98 @@
+"""The tile's memories: block RAMs that a unit and the host share."""
+
+from amaranth import Module, Mux
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from gen.plan import MemoryPlan
+from hw.unit import MemoryRead, MemoryWrite
+
+INIT_WORDS = "fuseflow_init_words"
+"""Attribute of a memory: that many leading words must be zero from configuration on."""
+
+
+class HostPort(wiring.Signature):
+    """The host's way into a memory, seen from the memory; used while the tile is idle."""
+
+    def __init__(self, words: int, width: int) -> None:
+        super().__init__(
+            {"addr": In(range(words)), "wdata": In(width), "we": In(1), "rdata": Out(width)}
+        )
+
+
+class InputMemory(wiring.Component):
+    """A memory that the host fills and up to two units read.
+
+    The host's writes and reads go through the address of the first reader, so that the
+    memory has two ports in all, like a block RAM.
+    """
+
+    def __init__(self, plan: MemoryPlan) -> None:
+        self.plan = plan
+        ports: dict[str, object] = {
+            f"read{k}": In(MemoryRead(plan.depth, plan.width)) for k in range(len(plan.readers))
+        }
+        super().__init__(
+            {"running": In(1), "host": Out(HostPort(plan.depth, plan.width)), **ports}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        """Build the memory; its first port is the host's while the tile is idle."""
+        m = Module()
+        plan = self.plan
+        m.submodules.mem = mem = memory.Memory(shape=plan.width, depth=plan.depth, init=[])
+        write = mem.write_port()
+        for k in range(len(plan.readers)):
+            port = getattr(self, f"read{k}")
+            read = mem.read_port()
+            m.d.comb += [read.addr.eq(port.addr), port.data.eq(read.data)]
+            if k == 0:
+                addr = Mux(self.running, port.addr, self.host.addr)
+                m.d.comb += [
+                    read.addr.eq(addr),
+                    read.en.eq(~self.host.we),
+                    write.addr.eq(addr),
+                    write.data.eq(self.host.wdata),
+                    write.en.eq(self.host.we),
+                    self.host.rdata.eq(read.data),
+                ]
+        return m
+
+
+class ResultMemory(wiring.Component):
+    """A memory that one unit fills and the host reads.
+
+    Parameters
+    ----------
+    plan : MemoryPlan
+    init_words : int
+        Leading words that are zero from configuration on.
+    """
+
+    def __init__(self, plan: MemoryPlan, init_words: int) -> None:
+        self.plan = plan
+        self.init_words = init_words
+        super().__init__(
+            {
+                "host": Out(HostPort(plan.depth, plan.width)),
+                "write": In(MemoryWrite(plan.depth, plan.width)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        """Build the memory."""
+        m = Module()
+        plan = self.plan
+        attrs = {INIT_WORDS: self.init_words} if self.init_words else {}
+        m.submodules.mem = mem = memory.Memory(
+            shape=plan.width, depth=plan.depth, init=[], attrs=attrs
+        )
+        write, read = mem.write_port(), mem.read_port()
+        m.d.comb += [
+            write.addr.eq(self.write.addr),
+            write.data.eq(self.write.data),
+            write.en.eq(self.write.en),
+            read.addr.eq(self.host.addr),
+            self.host.rdata.eq(read.data),
+        ]
+        return m

@@ -1,0 +1,1 @@
+"""The cycle model: one compiled kernel that interprets the tables of a graph."""

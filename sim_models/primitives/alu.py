@@ -1,0 +1,70 @@
+"""alu: combines two value streams element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from fuseflow.samml.tokens import Nested
+from sim_models.cycle.arith import ADD, MAX, MIN, MUL, SUB, combine
+from sim_models.cycle.edges import fail, head, issue, pop
+from sim_models.cycle.firing import fire
+from sim_models.cycle.jit import compiled
+from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_PARAMS, U_READS, Memory
+from sim_models.nested import map_fibers
+from sim_models.storage import NodeView
+
+if TYPE_CHECKING:
+    from fuseflow.samml.units import UnitInstance
+    from sim_models.cycle.build import Builder
+
+EXACT: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "max": max,
+    "min": min,
+}
+OPS = {"add": ADD, "sub": SUB, "mul": MUL, "max": MAX, "min": MIN}
+P_OP, P_BITS = U_PARAMS, U_PARAMS + 1
+
+
+def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+    """Combine the operands element by element."""
+    exact = EXACT[node.params["op"]]
+
+    def apply(a: tuple[int], b: tuple[int]) -> tuple[int]:
+        return (node.wrap(exact(a[0], b[0])),)
+
+    return {"out": map_fibers(apply, node.rank("a"), inputs["a"], inputs["b"])}
+
+
+def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
+    """Return the operation and the value's width."""
+    return OPS[str(unit.node.params["op"])], build.value.bits
+
+
+@compiled
+def step(m: Memory, u: int) -> None:
+    """Fire once a token."""
+    lefts, rights = m[u + U_READS], m[u + U_READS + 1]
+    while True:
+        a = head(m, u, lefts)
+        if a == 0:
+            return
+        b = head(m, u, rights)
+        if b == 0:
+            return
+        t = fire(m, u, 3, 1, 0, 0)
+        if t < 0:
+            return
+        shape = m[a + S_SHAPE]
+        if m[b + S_SHAPE] != shape:
+            fail(m, u)
+            return
+        if shape < 256:
+            result = combine(m, m[u + P_OP], m[u + P_BITS], m[a + S_FIELDS], m[b + S_FIELDS])
+            m[m[u + U_BUNDLES]] = result
+        pop(m, lefts, t)
+        pop(m, rights, t)
+        issue(m, u, 0, t, shape >> 8, shape & 255)

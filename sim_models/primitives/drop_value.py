@@ -1,0 +1,70 @@
+"""drop_value: removes entries whose value equals the fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fuseflow.samml.tokens import Nested
+from sim_models.cycle.edges import fail, head, pop
+from sim_models.cycle.filter import copy_fields, drop, keep
+from sim_models.cycle.firing import settle
+from sim_models.cycle.jit import compiled
+from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_PARAMS, U_READS, Memory
+from sim_models.nested import map_fibers
+from sim_models.storage import NodeView
+
+if TYPE_CHECKING:
+    from fuseflow.samml.units import UnitInstance
+    from sim_models.cycle.build import Builder
+
+P_FILL = U_PARAMS
+
+
+def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+    """Keep the pairs whose value is not the fill."""
+    fill = node.params["fill"]
+
+    def thin(crds: list[tuple[int]], vals: list[tuple[int]]) -> Nested:
+        return [
+            (crd, val) for (crd,), (val,) in zip(crds, vals, strict=True) if val != fill
+        ]
+
+    return {"out": map_fibers(thin, node.rank("crd") - 1, inputs["crd"], inputs["val"])}
+
+
+def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
+    """Return the fill."""
+    fill = unit.node.params["fill"]
+    assert isinstance(fill, int)
+    return (build.value_bits(fill),)
+
+
+@compiled
+def step(m: Memory, u: int) -> None:
+    """Fire once a token: the step of a filter of height 0."""
+    crds, vals = m[u + U_READS], m[u + U_READS + 1]
+    while True:
+        settle(m, u)
+        c = head(m, u, crds)
+        if c == 0:
+            return
+        v = head(m, u, vals)
+        if v == 0:
+            return
+        shape = m[c + S_SHAPE]
+        if m[v + S_SHAPE] != shape:
+            fail(m, u)
+            return
+        if shape < 256 and m[v + S_FIELDS] == m[u + P_FILL]:
+            t = drop(m, u, 3, 0, shape)
+            if t < 0:
+                return
+        else:
+            t = keep(m, u, 3, 0, shape)
+            if t < 0:
+                return
+            copy_fields(m, u, c, 0, 1)
+            copy_fields(m, u, v, 1, 1)
+        pop(m, crds, t)
+        pop(m, vals, t)

@@ -1,0 +1,120 @@
+"""union: keeps the coordinates that either side has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fuseflow.samml.streams import Kind, StreamType
+from fuseflow.samml.tokens import Nested
+from sim_models.cycle.edges import fail, head, issue, pop
+from sim_models.cycle.firing import fire
+from sim_models.cycle.jit import compiled
+from sim_models.cycle.layout import E_FIELDS, NULL, S_SHAPE, U_PARAMS, U_READS, Memory
+from sim_models.cycle.merge import (
+    BROKEN,
+    COPY,
+    DONE,
+    HAVE_LEFT,
+    HAVE_RIGHT,
+    LEFT_ENDED,
+    MATCH,
+    POP_LEFT,
+    POP_RIGHT,
+    RIGHT_ENDED,
+    bundle_fields,
+    bundle_missing,
+    merge,
+    note_ends,
+)
+from sim_models.nested import map_fibers
+from sim_models.storage import NodeView
+
+if TYPE_CHECKING:
+    from fuseflow.samml.units import UnitInstance
+    from sim_models.cycle.build import Builder
+
+P_ABSENT = U_PARAMS
+
+
+def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+    """Keep every coordinate of either of each pair of innermost fibers."""
+    no_left, no_right = (_absent(node.inputs[side], node) for side in ("left", "right"))
+
+    def join(left: list[tuple[int, ...]], right: list[tuple[int, ...]]) -> Nested:
+        lefts = {crd: tuple(others) for crd, *others in left}
+        rights = {crd: tuple(others) for crd, *others in right}
+        return [
+            (crd, *lefts.get(crd, no_left), *rights.get(crd, no_right))
+            for crd in sorted(lefts.keys() | rights.keys())
+        ]
+
+    return {"out": map_fibers(join, node.rank("left") - 1, inputs["left"], inputs["right"])}
+
+
+def _absent(side: StreamType, node: NodeView) -> tuple[Any, ...]:
+    """Return what stands for the passengers of a missing side."""
+    return tuple(
+        node.params["fill"] if field.kind is Kind.VAL else None for field in side.fields[1:]
+    )
+
+
+def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
+    """Return where the words of missing fields are, one per field of the bundle."""
+    fill = unit.node.params["fill"]
+    assert isinstance(fill, int)
+    words = [
+        build.value_bits(fill) if field.kind is Kind.VAL else NULL
+        for field in unit.bundles[0].fields
+    ]
+    return (build.place(words),)
+
+
+@compiled
+def step(m: Memory, u: int) -> None:
+    """Fire once a merge step; every step writes."""
+    lefts, rights = m[u + U_READS], m[u + U_READS + 1]
+    while True:
+        left, right, needs = 0, 0, 0
+        if m[u + LEFT_ENDED] == 0:
+            needs |= 1
+            left = head(m, u, lefts)
+            if left == 0:
+                return
+        if m[u + RIGHT_ENDED] == 0:
+            needs |= 2
+            right = head(m, u, rights)
+            if right == 0:
+                return
+        what = merge(m, u, left, right)
+        if what & BROKEN != 0:
+            fail(m, u)
+            return
+        t = fire(m, u, needs, 1, 0, 0)
+        if t < 0:
+            return
+        _write(m, u, t, what, left, right)
+        note_ends(m, u, what, left, right)
+        if what & POP_LEFT != 0:
+            pop(m, lefts, t)
+        if what & POP_RIGHT != 0:
+            pop(m, rights, t)
+
+
+@compiled
+def _write(m: Memory, u: int, t: int, what: int, left: int, right: int) -> None:
+    # The close in `what` is that of one side only until both have ended.
+    close = what >> 8 if what & DONE != 0 else 0
+    if what & COPY != 0:
+        issue(m, u, 0, t, m[left + S_SHAPE] >> 8, close)
+    elif what & MATCH == 0:
+        issue(m, u, 0, t, 1, close)
+    else:
+        left_fields = m[m[u + U_READS] + E_FIELDS]
+        right_fields = m[m[u + U_READS + 1] + E_FIELDS]
+        bundle_fields(m, u, what, left, left_fields, right, right_fields)
+        if what & HAVE_LEFT == 0:
+            bundle_missing(m, u, 1, left_fields - 1, m[u + P_ABSENT])
+        if what & HAVE_RIGHT == 0:
+            bundle_missing(m, u, left_fields, right_fields - 1, m[u + P_ABSENT])
+        issue(m, u, 0, t, 0, close)

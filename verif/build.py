@@ -1,0 +1,138 @@
+"""Builds a simulation of a tile once per content, and keeps it."""
+
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cocotb_tools.runner import get_runner
+
+from fuseflow.samml.errors import ToolError
+from verif.harness import TOP
+from verif.toolchain import environment, require_tools
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A built simulation.
+
+    Attributes
+    ----------
+    directory : Path
+    seconds : float
+        What the build took; 0 where it was found in the cache.
+    """
+
+    directory: Path
+    seconds: float
+
+
+def cache_directory() -> Path:
+    """Return where builds are kept: ``FUSEFLOW_CACHE``, else the user's cache directory."""
+    if "FUSEFLOW_CACHE" in os.environ:
+        return Path(os.environ["FUSEFLOW_CACHE"])
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "fuseflow"
+
+
+def build(sources: dict[str, str], *, waves: bool = False) -> Simulation:
+    """Build a simulation from Verilog texts, or find it in the cache.
+
+    Parameters
+    ----------
+    sources : dict of str to str
+        File name to text; one of them holds the harness.
+    waves : bool
+        Whether the simulation can write waves.
+
+    Raises
+    ------
+    ToolError
+        A tool is missing, or the build failed (the message names the log).
+    """
+    tool = require_tools()
+    key = json.dumps([sources, waves, tool.version, importlib.metadata.version("cocotb"), _FLAGS])
+    directory = cache_directory() / "rtl" / hashlib.sha256(key.encode()).hexdigest()[:24]
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(directory.with_suffix(".lock")):
+        if (directory / TOP).exists():
+            return Simulation(directory, 0.0)
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        started = time.perf_counter()
+        files = []
+        for name, text in sources.items():
+            (directory / name).write_text(text)
+            files.append(directory / name)
+        _run_verilator(directory, files, environment(tool), waves)
+        for leftover in (*directory.glob("*.o"), *directory.glob("*.a"), *directory.glob("*.gch")):
+            leftover.unlink()
+        return Simulation(directory, time.perf_counter() - started)
+
+
+# Without warnings, since the Verilog is generated; and with only the harness public, which
+# makes the simulation three times as fast.
+_FLAGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-MULTIDRIVEN", "--no-public-flat-rw", "-O3")
+
+
+def _run_verilator(
+    directory: Path, files: Sequence[Path], env: dict[str, str], waves: bool
+) -> None:
+    log = directory / "build.log"
+    with _environment(env), _silent():
+        try:
+            get_runner("verilator").build(
+                sources=list(files), hdl_toplevel=TOP, build_dir=directory, build_args=list(_FLAGS),
+                always=True, waves=waves, log_file=log,
+            )  # fmt: skip
+        except (RuntimeError, SystemExit) as error:
+            text = log.read_text() if log.exists() else ""
+            first = next((line for line in text.splitlines() if "rror" in line), str(error))
+            raise ToolError(f"the Verilator build failed: {first.strip()} (log: {log})") from None
+
+
+@contextmanager
+def _locked(path: Path):
+    """Hold an exclusive lock, so that two processes do not build the same thing."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _environment(changes: dict[str, str]):
+    """Set environment variables for a while; the runner reads the process's own."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _silent():
+    """Send this process's standard output to nowhere: the runner prints its commands."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    with tempfile.TemporaryFile() as sink:
+        os.dup2(sink.fileno(), 1)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            os.dup2(saved, 1)
+            os.close(saved)

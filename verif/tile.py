@@ -1,0 +1,86 @@
+"""A tile under Verilator: from a graph to runs that are compared with the cycle model."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gen.plan import Plan, instance
+from gen.tile import Tile
+from gen.verilog import convert
+from verif.build import Simulation, build
+from verif.harness import Memory, harness
+from verif.job import Record, Run, play
+
+
+@dataclass(frozen=True)
+class RtlTile:
+    """A built tile.
+
+    Attributes
+    ----------
+    plan : Plan
+    simulation : Simulation
+    generate_seconds : float
+        What elaboration to Verilog took.
+    """
+
+    plan: Plan
+    simulation: Simulation
+    generate_seconds: float
+
+    def play(self, runs: Sequence[Run]) -> list[Record]:
+        """Play runs one after the other, without reset between them."""
+        return play(self.simulation, self.plan, runs)
+
+
+def build_tile(make: Callable[[], Tile], *, waves: bool = False) -> RtlTile:
+    """Elaborate a tile and build its simulation.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the tile, such as ``lambda: Tile(graph, gated=True)``.
+    waves : bool
+        Whether the simulation can write waves.
+
+    Raises
+    ------
+    GraphError, ToolError
+    """
+    started = time.perf_counter()
+    tile = make()
+    text = convert(tile, tile.plan.top)
+    seconds = time.perf_counter() - started
+    sources = {f"{tile.plan.top}.v": text, "harness.sv": _harness(tile)}
+    return RtlTile(tile.plan, build(sources, waves=waves), seconds)
+
+
+def _harness(tile: Tile) -> str:
+    plan = tile.plan
+    memories = [
+        Memory(memory.name, f"{memory.name}.mem", memory.writer is not None)
+        for array in plan.arrays
+        for memory in array.memories
+    ]
+    memories += [
+        Memory(name, f"{name}.mem", written=False)
+        for name in (
+            instance("unit", unit.name) for unit in plan.units.units if unit.kind == "source"
+        )
+    ]
+    inputs: dict[str, int] = {}
+    outputs: dict[str, int] = {}
+    for name, member in tile.signature.members.items():
+        if name.startswith("s_axil_"):
+            side: dict[str, int] = inputs if _is_input(member) else outputs
+            side[name] = member.shape if isinstance(member.shape, int) else _width(member)
+    return harness(plan.top, plan.units, memories, inputs, outputs, gated=tile.gated)
+
+
+def _is_input(member: Any) -> bool:
+    return member.flow.value == "in"
+
+
+def _width(member: Any) -> int:
+    return len(member.shape)
