@@ -1,0 +1,49 @@
+"""FuseFlow: sparse tensor programs to fused dataflow graphs and synthesizable Verilog.
+
+The names below are loaded when first used, so that importing the package stays fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fuseflow.api import Program, RunResult, VerifyResult, compile
+    from fuseflow.compiler.expr import Statement
+    from fuseflow.compiler.parse import einsum
+    from fuseflow.samml.errors import FuseFlowError
+    from fuseflow.samml.formats import Format
+    from fuseflow.tensor import Tensor
+
+_HOMES = {
+    "Format": "fuseflow.samml.formats",
+    "FuseFlowError": "fuseflow.samml.errors",
+    "Program": "fuseflow.api",
+    "RunResult": "fuseflow.api",
+    "Statement": "fuseflow.compiler.expr",
+    "Tensor": "fuseflow.tensor",
+    "VerifyResult": "fuseflow.api",
+    "compile": "fuseflow.api",
+    "einsum": "fuseflow.compiler.parse",
+}
+
+__all__ = [
+    "Format",
+    "FuseFlowError",
+    "Program",
+    "RunResult",
+    "Statement",
+    "Tensor",
+    "VerifyResult",
+    "compile",
+    "einsum",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fuseflow' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

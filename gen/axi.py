@@ -10,6 +10,8 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from gen.component import Component
+
 OKAY = 0b00
 SLVERR = 0b10
 FULL_WORD = 0b1111
@@ -60,7 +62,7 @@ class Bus(wiring.Signature):
         )
 
 
-class AxiLite(wiring.Component):
+class AxiLite(Component):
     """The slave; reads and writes that wait at the same time take turns."""
 
     def __init__(self, address_bits: int) -> None:

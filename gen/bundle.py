@@ -121,6 +121,7 @@ def _check_target(target: Path) -> None:
 
 def _replace(target: Path, files: dict[str, str]) -> None:
     """Put files where an earlier bundle may stand, by renaming whole directories."""
+    target = target.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
         fresh = Path(scratch) / "fresh"

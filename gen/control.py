@@ -1,8 +1,10 @@
 """Run control: start, busy, done, the cycle counter and the sticky flags (DESIGN section 3)."""
 
 from amaranth import Module, Signal
-from amaranth.lib import enum, wiring
+from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
+
+from gen.component import Component
 
 CYCLE_BITS = 48
 
@@ -16,7 +18,7 @@ class ErrorCode(enum.Enum, shape=2):
     START_WHILE_BUSY = 3
 
 
-class RunControl(wiring.Component):
+class RunControl(Component):
     """Counts one run from its start to the last writer's last token.
 
     A request in cycle -1 is accepted unless a run is under way; `start` is high in cycle 0.

@@ -1,11 +1,13 @@
 """The host's side of a tile: the register block and the array windows behind the AXI slave."""
 
-from amaranth import Cat, Const, Module, Signal, Value
-from amaranth.lib import wiring
+from typing import Any
+
+from amaranth import Cat, Const, Module, Signal
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from gen.axi import Bus
+from gen.component import Component
 from gen.control import CYCLE_BITS, ErrorCode
 from gen.memory import HostPort
 from gen.plan import Access, Plan, Register, Window, count_register, shape_register
@@ -14,7 +16,7 @@ ID = int.from_bytes(b"FUSE", "little")
 VERSION = 0x0001_0000
 
 
-class Decoder(wiring.Component):
+class Decoder(Component):
     """Decodes the host's accesses; the shape registers live here.
 
     While a run is under way, everything but the reading of registers is refused, and so is
@@ -40,7 +42,7 @@ class Decoder(wiring.Component):
     def __init__(self, plan: Plan, graph_hash: int) -> None:
         self.plan = plan
         self.graph_hash = graph_hash
-        ports: dict[str, object] = {
+        ports: dict[str, Any] = {
             "bus": In(Bus(plan.address_bits)),
             "request": Out(1),
             "running": In(1),
@@ -55,9 +57,7 @@ class Decoder(wiring.Component):
             for mode, size in enumerate(tensor.dims)
         }
         self._counts = [
-            register.name
-            for register in plan.registers
-            if register.name.startswith(count_register("", "")[:-1])
+            count_register(array.tensor, array.name) for array in plan.arrays if array.counted
         ]
         ports |= {name: Out(plan.widths.crd) for name in self._limits}
         ports |= {name: In(32) for name in self._counts}
@@ -85,7 +85,7 @@ class Decoder(wiring.Component):
                 with m.Case(register.address // 4):
                     self._build_register(m, register, values)
 
-    def _build_register(self, m: Module, register: Register, values: dict[str, Value]) -> None:
+    def _build_register(self, m: Module, register: Register, values: dict[str, Any]) -> None:
         bus = self.bus
         with m.If(bus.write):
             if register.name == "control":
@@ -94,18 +94,16 @@ class Decoder(wiring.Component):
                     bus.ok.eq(~(bus.wdata[0] & self.running)),
                 ]
             elif register.access is Access.BOTH:
-                m.d.comb += bus.ok.eq(
-                    (bus.wdata <= self._limits[register.name]) & ~self.running
-                )
+                m.d.comb += bus.ok.eq((bus.wdata <= self._limits[register.name]) & ~self.running)
                 with m.If(bus.strobe & bus.ok):
                     m.d.sync += values[register.name].eq(bus.wdata)
         if register.access is not Access.WRITE:
             with m.Else():
                 m.d.comb += [bus.ok.eq(1), bus.rdata.eq(values[register.name])]
 
-    def _values(self) -> dict[str, Value]:
+    def _values(self) -> dict[str, Any]:
         """Return what every register reads as."""
-        values: dict[str, Value] = {
+        values: dict[str, Any] = {
             "id": Const(ID, 32),
             "version": Const(VERSION, 32),
             "hash_lo": Const(self.graph_hash & 0xFFFF_FFFF, 32),
@@ -130,7 +128,7 @@ class Decoder(wiring.Component):
                 legal &= ~bus.write
             m.d.comb += bus.ok.eq(legal)
             for bank, copies in enumerate(array.banks):
-                with m.If(word[:bank_bits] == bank):
+                with m.If(word[:bank_bits] == bank if bank_bits else Const(1)):
                     m.d.comb += bus.rdata.eq(getattr(self, copies[0].name).rdata)
                     self._build_writes(m, window, [memory.name for memory in copies])
         for memory in array.memories:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fuseflow.samml.errors import CapacityError, TensorError
 from fuseflow.samml.image import TensorImage
-from gen.plan import count_register, shape_register
 
 Manifest = Mapping[str, Any]
 Words = NDArray[np.int64]
@@ -64,7 +63,9 @@ def contents(manifest: Manifest, tensor: str, image: TensorImage) -> dict[str, W
     return memories
 
 
-def shape_writes(manifest: Manifest, tensor: str, shape: Sequence[int]) -> Iterator[tuple[int, int]]:
+def shape_writes(
+    manifest: Manifest, tensor: str, shape: Sequence[int]
+) -> Iterator[tuple[int, int]]:
     """Yield the byte address and value of every shape register of a tensor.
 
     Raises
@@ -72,9 +73,9 @@ def shape_writes(manifest: Manifest, tensor: str, shape: Sequence[int]) -> Itera
     CapacityError
         A size exceeds what the tile declares.
     """
-    _check_shape(_tensor(manifest, tensor), shape)
-    for mode, size in enumerate(shape):
-        yield register(manifest, shape_register(tensor, mode)), size
+    declared = _tensor(manifest, tensor)
+    _check_shape(declared, shape)
+    yield from zip(declared["shape"], shape, strict=True)
 
 
 def writes(manifest: Manifest, tensor: str, image: TensorImage) -> Iterator[tuple[int, int]]:
@@ -94,9 +95,9 @@ def writes(manifest: Manifest, tensor: str, image: TensorImage) -> Iterator[tupl
 def count_reads(manifest: Manifest, tensor: str) -> dict[str, int]:
     """Return the address of the word counter of every counted array of a result."""
     return {
-        array["name"]: register(manifest, count_register(tensor, array["name"]))
+        array["name"]: array["count"]
         for array in arrays(manifest, tensor)
-        if array["kind"] != "seg"
+        if array["count"] is not None
     }
 
 
@@ -134,7 +135,7 @@ def image(
     """Return the tensor whose arrays hold the given words, by array name."""
     declared = _tensor(manifest, tensor)
 
-    def level_words(kind: str) -> tuple[Words | None, ...]:
+    def level_words(kind: str) -> tuple[Any, ...]:
         return tuple(
             np.asarray(words[f"{kind}{level}"], np.int64) if letter == "s" else None
             for level, letter in enumerate(declared["levels"])
@@ -145,7 +146,7 @@ def image(
     )
 
 
-def _values(manifest: Manifest, words: ArrayLike) -> Words:
+def _values(manifest: Manifest, words: ArrayLike) -> Any:
     """Turn raw bits into values: integers are two's complement, others stay raw."""
     values = np.asarray(words, np.int64)
     bits = manifest["value"]["bits"]

@@ -7,7 +7,16 @@ from amaranth.lib import data
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.streams import Kind, StreamType
 from gen.identity import graph_hash
-from gen.plan import ArrayPlan, Plan, Window, ends, identifier, instance
+from gen.plan import (
+    ArrayPlan,
+    Plan,
+    Window,
+    count_register,
+    ends,
+    identifier,
+    instance,
+    shape_register,
+)
 from hw.layout import REF_NULL, Widths, token_layout
 
 FORMAT = 1
@@ -28,6 +37,7 @@ def manifest(graph: Graph, *, gated: bool = False) -> dict[str, Any]:
 def describe(plan: Plan, *, gated: bool) -> dict[str, Any]:
     """Describe a planned tile."""
     graph, widths = plan.graph, plan.widths
+    addresses = {register.name: register.address for register in plan.registers}
     return {
         "generator": GENERATOR,
         "format": FORMAT,
@@ -48,6 +58,9 @@ def describe(plan: Plan, *, gated: bool) -> dict[str, Any]:
                 "dims": list(tensor.dims),
                 "positions": list(tensor.positions),
                 "fill": tensor.fill,
+                "shape": [
+                    addresses[shape_register(tensor.name, mode)] for mode in range(len(tensor.dims))
+                ],
             }
             for tensor in graph.tensors
         ],
@@ -62,7 +75,8 @@ def describe(plan: Plan, *, gated: bool) -> dict[str, Any]:
             for register in plan.registers
         ],
         "arrays": [
-            _array(array, window) for array, window in zip(plan.arrays, plan.windows, strict=True)
+            _array(array, window, addresses.get(count_register(array.tensor, array.name)))
+            for array, window in zip(plan.arrays, plan.windows, strict=True)
         ],
         "units": _units(plan),
         "edges": _edges(plan, gated),
@@ -75,7 +89,7 @@ def describe(plan: Plan, *, gated: bool) -> dict[str, Any]:
     }
 
 
-def _array(array: ArrayPlan, window: Window) -> dict[str, Any]:
+def _array(array: ArrayPlan, window: Window, count: int | None) -> dict[str, Any]:
     """Describe an array: word i is row ``i // n`` of every copy of bank ``i % n``."""
     return {
         "tensor": array.tensor,
@@ -88,6 +102,7 @@ def _array(array: ArrayPlan, window: Window) -> dict[str, Any]:
         "base": window.base,
         "size": window.size,
         "access": window.access.value,
+        "count": count,
         "banks": [
             [{"memory": f"{memory.name}.mem", "depth": memory.depth} for memory in copies]
             for copies in array.banks

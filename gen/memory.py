@@ -1,9 +1,12 @@
 """The tile's memories: block RAMs that a unit and the host share."""
 
+from typing import Any
+
 from amaranth import Module, Mux
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from gen.component import Component
 from gen.plan import MemoryPlan
 from hw.unit import MemoryRead, MemoryWrite
 
@@ -20,7 +23,7 @@ class HostPort(wiring.Signature):
         )
 
 
-class InputMemory(wiring.Component):
+class InputMemory(Component):
     """A memory that the host fills and up to two units read.
 
     The host's writes and reads go through the address of the first reader, so that the
@@ -29,25 +32,24 @@ class InputMemory(wiring.Component):
 
     def __init__(self, plan: MemoryPlan) -> None:
         self.plan = plan
-        ports: dict[str, object] = {
+        ports: dict[str, Any] = {
             f"read{k}": In(MemoryRead(plan.depth, plan.width)) for k in range(len(plan.readers))
         }
-        super().__init__(
-            {"running": In(1), "host": Out(HostPort(plan.depth, plan.width)), **ports}
-        )
+        super().__init__({"running": In(1), "host": Out(HostPort(plan.depth, plan.width)), **ports})
 
     def elaborate(self, platform: object) -> Module:
         """Build the memory; its first port is the host's while the tile is idle."""
         m = Module()
         plan = self.plan
         m.submodules.mem = mem = memory.Memory(shape=plan.width, depth=plan.depth, init=[])
-        write = mem.write_port()
+        write: Any = mem.write_port()
         for k in range(len(plan.readers)):
             port = getattr(self, f"read{k}")
-            read = mem.read_port()
+            read: Any = mem.read_port()
             m.d.comb += [read.addr.eq(port.addr), port.data.eq(read.data)]
             if k == 0:
-                addr = Mux(self.running, port.addr, self.host.addr)
+                # A memory of one word has no address to choose.
+                addr = Mux(self.running, port.addr, self.host.addr) if plan.depth > 1 else 0
                 m.d.comb += [
                     read.addr.eq(addr),
                     read.en.eq(~self.host.we),
@@ -59,7 +61,7 @@ class InputMemory(wiring.Component):
         return m
 
 
-class ResultMemory(wiring.Component):
+class ResultMemory(Component):
     """A memory that one unit fills and the host reads.
 
     Parameters
@@ -87,7 +89,8 @@ class ResultMemory(wiring.Component):
         m.submodules.mem = mem = memory.Memory(
             shape=plan.width, depth=plan.depth, init=[], attrs=attrs
         )
-        write, read = mem.write_port(), mem.read_port()
+        write: Any = mem.write_port()
+        read: Any = mem.read_port()
         m.d.comb += [
             write.addr.eq(self.write.addr),
             write.data.eq(self.write.data),

@@ -93,6 +93,11 @@ class ArrayPlan:
     banks: tuple[tuple[MemoryPlan, ...], ...]
 
     @property
+    def counted(self) -> bool:
+        """Whether its unit counts the words it appends."""
+        return self.role == Role.RESULT and self.kind != "seg"
+
+    @property
     def memories(self) -> Iterator[MemoryPlan]:
         """Every memory of the array."""
         return (memory for copies in self.banks for memory in copies)
@@ -340,7 +345,7 @@ def _registers(graph: Graph, arrays: tuple[ArrayPlan, ...]) -> Iterator[Register
             yield Register(shape_register(tensor.name, mode), address, Access.BOTH, doc)
             address += WORD_BYTES
     for array in arrays:
-        if array.role == Role.RESULT and array.kind != "seg":
+        if array.counted:
             doc = f"words of {array.tensor}.{array.name} that the last run appended"
             yield Register(count_register(array.tensor, array.name), address, Access.READ, doc)
             address += WORD_BYTES

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gen.plan import identifier
+
 Manifest = Mapping[str, Any]
 
 _RULES = """\
@@ -58,14 +60,15 @@ def c_header(manifest: Manifest) -> str:
 
 
 def _constants(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    """Yield names and values; names of the graph keep their case, which may tell them apart."""
     yield "HASH", f"0x{manifest['hash']}ULL"
     for entry in manifest["registers"]:
-        yield f"REG_{entry['name'].upper()}", f"0x{entry['address']:x}u"
+        yield f"REG_{entry['name']}", f"0x{entry['address']:x}u"
     yield "CONTROL_START", "0x1u"
     yield "STATUS_BUSY", "0x1u"
     yield "STATUS_DONE", "0x2u"
     yield "STATUS_OVERFLOW", "0x4u"
     for array in manifest["arrays"]:
-        name = f"{array['tensor']}_{array['name']}".upper()
-        yield f"{name}_BASE", f"0x{array['base']:x}u"
-        yield f"{name}_WORDS", f"{array['words']}u"
+        name = f"{identifier(array['tensor'])}_{array['name']}"
+        yield f"BASE_{name}", f"0x{array['base']:x}u"
+        yield f"WORDS_{name}", f"{array['words']}u"

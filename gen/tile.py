@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,6 +12,7 @@ from fuseflow.samml.graph import Extent, Graph, Node
 from fuseflow.samml.units import UnitGraph, UnitInstance
 from gen.axi import AxiLite
 from gen.axi import ports as axi_ports
+from gen.component import Component
 from gen.control import CYCLE_BITS, RunControl
 from gen.decoder import Decoder
 from gen.identity import graph_hash
@@ -34,7 +35,7 @@ Fork = Callable[[Module, Any, Sequence[tuple[Edge, tuple[str, ...], tuple[str, .
 """What joins a written stream to its readers, like `hw.unit.fork`."""
 
 
-class Tile(wiring.Component):
+class Tile(Component):
     """A graph's units, edges, memories, run control and host interface.
 
     Parameters
@@ -78,7 +79,7 @@ class Tile(wiring.Component):
         self._components = dict(components or {})
         self._edge = edge
         self._join = join
-        ports: dict[str, object] = {
+        ports: dict[str, Any] = {
             f"{AXI_PREFIX}_{name}": member
             for name, member in axi_ports(self.plan.address_bits).items()
         }
@@ -95,7 +96,8 @@ class Tile(wiring.Component):
         """Instantiate every part under its name and join them."""
         m = Module()
         units = [self._unit(m, unit) for unit in self.plan.units.units]
-        edges = self._edges(m, units)
+        edges = self._edges(m)
+        self._join_edges(m, units, edges)
         shared = self._shared(m, units)
         control = m.submodules.control = RunControl(len(ends(self.plan.units)))
         decoder = m.submodules.host = Decoder(self.plan, graph_hash(self.plan.graph))
@@ -116,15 +118,18 @@ class Tile(wiring.Component):
         m.submodules[instance("unit", unit.name)] = component
         return component
 
-    def _edges(self, m: Module, units: list[UnitComponent]) -> list[Edge]:
-        graph = self.plan.units
-        edges: list[Edge] = []
-        for spec in graph.edges:
+    def _edges(self, m: Module) -> list[Any]:
+        edges: list[Any] = []
+        for spec in self.plan.units.edges:
             layout = token_layout(spec.type, self.plan.widths)
             gated = self.gated and spec.gated
             edge = self._edge(layout, spec.depth, gated=gated)
             m.submodules[instance("edge", spec.name)] = edge
             edges.append(edge)
+        return edges
+
+    def _join_edges(self, m: Module, units: list[UnitComponent], edges: list[Any]) -> None:
+        graph = self.plan.units
         for unit, component in zip(graph.units, units, strict=True):
             for port, k in zip(unit.unit.reads, unit.reads, strict=True):
                 reader = getattr(component, f"r_{port}")
@@ -145,12 +150,11 @@ class Tile(wiring.Component):
                     for k in readers
                 ]
                 self._join(m, getattr(component, f"w_{stream}"), taken)
-        return edges
 
-    def _shared(self, m: Module, units: list[UnitComponent]) -> list[wiring.Component]:
+    def _shared(self, m: Module, units: list[UnitComponent]) -> list[Any]:
         """Build what the units of one node share: the banks of an accumulate."""
         graph = self.plan.units
-        built: list[wiring.Component] = []
+        built: list[Any] = []
         for node in {unit.node.name: unit.node for unit in graph.units}.values():
             make = self._components.get(node.name) if _split(node, graph) else None
             component = (make or primitives.shared)(node, graph, self.plan.widths)
@@ -175,17 +179,16 @@ class Tile(wiring.Component):
             control.expected.eq(Cat(_expected(component) for component in finishing)),
         ]
 
-    def _connect_flags(
-        self, m: Module, parts: list[wiring.Component], control: RunControl
-    ) -> None:
+    def _connect_flags(self, m: Module, parts: list[Any], control: RunControl) -> None:
         for part in parts:
             if _has(part, "start"):
                 m.d.comb += part.start.eq(control.start)
         for flag, member in FLAGS.items():
             raised = [getattr(part, flag) for part in parts if _has(part, flag)]
-            m.d.comb += getattr(control, member).eq(Cat(raised).any())
+            flags: Any = Cat(raised, Const(0, 1))
+            m.d.comb += getattr(control, member).eq(flags.any())
 
-    def _connect_gates(self, m: Module, edges: list[Edge], control: RunControl) -> None:
+    def _connect_gates(self, m: Module, edges: list[Any], control: RunControl) -> None:
         for k, edge in enumerate(edges):
             if edge.gated:
                 m.d.comb += [
@@ -211,30 +214,21 @@ class Tile(wiring.Component):
     def _connect_memories(
         self, m: Module, units: list[UnitComponent], control: RunControl, decoder: Decoder
     ) -> None:
-        def at(port: Port) -> wiring.PureInterface:
-            return getattr(units[port.unit], port.name)
-
         for array in self.plan.arrays:
             for plan in array.memories:
                 host = getattr(decoder, plan.name)
-                if plan.writer is not None:
-                    result = ResultMemory(plan, init_words=1 if array.kind == "seg" else 0)
-                    m.submodules[plan.name] = result
-                    _connect_write(m, at(plan.writer), result)
-                    m.d.comb += _host_lines(result, host)
-                    if array.kind != "seg":
+                if plan.writer is None:
+                    memory = InputMemory(plan)
+                    m.d.comb += memory.running.eq(control.running)
+                    _connect_readers(m, units, memory)
+                else:
+                    memory = ResultMemory(plan, init_words=1 if array.kind == "seg" else 0)
+                    _connect_write(m, _at(units, plan.writer), memory)
+                    if array.counted:
                         count: Signal = getattr(decoder, count_register(array.tensor, array.name))
                         m.d.comb += count.eq(units[plan.writer.unit].count)
-                    continue
-                memory = InputMemory(plan)
                 m.submodules[plan.name] = memory
-                m.d.comb += [memory.running.eq(control.running), *_host_lines(memory, host)]
-                for k, port in enumerate(plan.readers):
-                    unit_side, own_side = at(port), getattr(memory, f"read{k}")
-                    m.d.comb += [
-                        own_side.addr.eq(unit_side.addr),
-                        unit_side.data.eq(own_side.data),
-                    ]
+                m.d.comb += _host_lines(memory, host)
 
     def _connect_host(self, m: Module, control: RunControl, decoder: Decoder) -> None:
         m.submodules.axi = slave = AxiLite(self.plan.address_bits)
@@ -249,7 +243,7 @@ class Tile(wiring.Component):
             m.d.comb += getattr(self, name).eq(getattr(control, name))
 
 
-def _has(component: wiring.Component, name: str) -> bool:
+def _has(component: Any, name: str) -> bool:
     return name in component.signature.members
 
 
@@ -263,7 +257,17 @@ def _expected(component: UnitComponent) -> Value | int:
     return component.streams.any() if _has(component, "streams") else 1
 
 
-def _connect_write(m: Module, unit_side: wiring.PureInterface, memory: ResultMemory) -> None:
+def _at(units: list[UnitComponent], port: Port) -> Any:
+    return getattr(units[port.unit], port.name)
+
+
+def _connect_readers(m: Module, units: list[UnitComponent], memory: InputMemory) -> None:
+    for k, port in enumerate(memory.plan.readers):
+        unit_side, own_side = _at(units, port), getattr(memory, f"read{k}")
+        m.d.comb += [own_side.addr.eq(unit_side.addr), unit_side.data.eq(own_side.data)]
+
+
+def _connect_write(m: Module, unit_side: Any, memory: ResultMemory) -> None:
     m.d.comb += [
         memory.write.addr.eq(unit_side.addr),
         memory.write.data.eq(unit_side.data),
@@ -271,7 +275,7 @@ def _connect_write(m: Module, unit_side: wiring.PureInterface, memory: ResultMem
     ]
 
 
-def _host_lines(memory: InputMemory | ResultMemory, host: wiring.PureInterface) -> list[object]:
+def _host_lines(memory: InputMemory | ResultMemory, host: Any) -> list[object]:
     return [
         memory.host.addr.eq(host.addr),
         memory.host.wdata.eq(host.wdata),

@@ -1,0 +1,1 @@
+"""Amaranth components: edges, and one unit per file of `hw.primitives`."""

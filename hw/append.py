@@ -1,11 +1,12 @@
 """The append pointer of a result array."""
 
 from amaranth import Module, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.component import Component
 
-class Append(wiring.Component):
+
+class Append(Component):
     """Hands out the words of an array in order; past its end words are dropped.
 
     Parameters
@@ -45,6 +46,7 @@ class Append(wiring.Component):
         )
 
     def elaborate(self, platform: object) -> Module:
+        """Build the pointer."""
         m = Module()
         full = Signal()
         place = Signal(range(self.words + 1), init=self.first)

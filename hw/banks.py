@@ -7,15 +7,16 @@ touched coordinate waits in `emit` from the third cycle after the row's end on.
 
 from typing import Any
 
-from amaranth import Module, Mux, Signal, Value, signed
+from amaranth import Array, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.arithmetic import fits
+from hw.adder import Adder
+from hw.bank import Bank
+from hw.component import Component
 from hw.geometry import Geometry
 from hw.prefetch import Prefetch
-from hw.sums import Sums
-from hw.touched import TouchedSet
+from hw.touched import Lowest, Walk
 
 
 class FillPort(wiring.Signature):
@@ -86,7 +87,7 @@ class EmitPort(wiring.Signature):
         )
 
 
-class Banks(wiring.Component):
+class Banks(Component):
     """Sums and touched sets of several rows.
 
     Parameters
@@ -101,9 +102,6 @@ class Banks(wiring.Component):
     dense : bool
         Every coordinate below the size is emitted.
     """
-
-    fill: Any
-    emit: Any
 
     def __init__(
         self,
@@ -129,78 +127,164 @@ class Banks(wiring.Component):
         )
 
     def elaborate(self, platform: object) -> Module:
+        """Build the banks, the adder and what empties a row."""
         m = Module()
-        numbers = range(self.count)
-        emptying = Signal(self.count)
-        sets = [TouchedSet(self.geometry, dense=self.dense) for _ in numbers]
-        sums = [Sums(self.geometry.depth, self.value_bits) for _ in numbers]
-        for k in numbers:
-            m.submodules[f"touched{k}"] = sets[k]
-            m.submodules[f"sums{k}"] = sums[k]
-            m.d.comb += [
-                sets[k].scanning.eq(emptying[k]),
-                sums[k].read_address.eq(Mux(emptying[k], self.emit.address, self.fill.address)),
-            ]
-        filling = Signal(range(self.count))
-        with m.If(self.fill.end):
-            m.d.sync += filling.eq(self._next(filling))
-        added = self._add(m, filling, sets, sums)
-        self._empty(m, added, emptying, sets, sums)
+        banks = [Bank(self.geometry, self.value_bits) for _ in range(self.count)]
+        for k, bank in enumerate(banks):
+            m.submodules[f"bank{k}"] = bank
+        ended = Signal(data.StructLayout({"valid": 1, "copy": 1, "bank": range(self.count)}))
+        released = Signal(data.StructLayout({"valid": 1, "bank": range(self.count)}))
+        self._account(m, banks, ended, released)
+        self._add(m, banks, ended)
+        current = self._offer(m, banks, ended)
+        m.d.comb += [
+            released.valid.eq(self.emit.take & self.emit.last),
+            released.bank.eq(current),
+        ]
         return m
 
-    def _add(
-        self, m: Module, filling: Signal, sets: list[TouchedSet], sums: list[Sums]
-    ) -> data.View:
-        """Read, add and write; return the firing of the cycle before, as it was registered."""
-        fill, numbers = self.fill, range(self.count)
-        bank, address = range(self.count), self.geometry.address_bits
-        fired = Signal(data.StructLayout({"add": 1, "end": 1, "copy": 1}))
-        where = Signal(data.StructLayout({"bank": bank, "address": address}), reset_less=True)
-        value = Signal(signed(self.value_bits), reset_less=True)
+    def _account(self, m: Module, banks: list[Bank], ended: Any, released: Any) -> None:
+        """Count the banks that are taken, and tell each whether it is filled or emptied."""
+        taken = Signal(range(self.count + 1))
+        m.d.comb += self.fill.free.eq(taken != self.count)
+        m.d.sync += taken.eq(taken + self.fill.begin - released.valid)
+        for k, bank in enumerate(banks):
+            emptying = Signal(name=f"emptying{k}")
+            m.d.comb += bank.emptying.eq(emptying)
+            with m.If(ended.valid & (ended.bank == k)):
+                m.d.sync += emptying.eq(1)
+            with m.Elif(released.valid & (released.bank == k)):
+                m.d.sync += emptying.eq(0)
+
+    def _add(self, m: Module, banks: list[Bank], ended: Any) -> None:
+        """Fill: read in the cycle of the firing, add from the next one on."""
+        fill = self.fill
+        filling = Signal(range(self.count))
+        with m.If(fill.end):
+            m.d.sync += filling.eq(self._after(filling))
+        place = data.StructLayout({"bank": range(self.count), "address": len(fill.address)})
+        fired, forwarded = Signal(), Signal(reset_less=True)
+        where = Signal(place, reset_less=True)
+        value, written = (Signal(signed(self.value_bits), reset_less=True) for _ in range(2))
+        m.submodules.adder = adder = Adder(place, self.value_bits, self.adder)
         m.d.sync += [
-            fired.add.eq(fill.add),
-            fired.end.eq(fill.end),
-            fired.copy.eq(fill.copy),
+            fired.eq(fill.add),
             where.bank.eq(filling),
             where.address.eq(fill.address),
             value.eq(fill.value),
+            ended.valid.eq(fill.end),
+            ended.copy.eq(fill.copy),
+            ended.bank.eq(filling),
+            # A sum that is written while it is read comes from the write port.
+            forwarded.eq(
+                adder.done
+                & (adder.done_place.bank == filling)
+                & (adder.done_place.address == fill.address)
+            ),
+            written.eq(adder.total),
         ]
-        for k in numbers:
-            m.d.comb += [
-                sets[k].address.eq(where.address),
-                sets[k].add.eq(fired.add & (where.bank == k)),
-            ]
-        touched = self._choose(m, "touched", where.bank, [part.touched for part in sets])
-        stored = self._choose(m, "stored", where.bank, [part.read_data for part in sums])
-        old = Signal(signed(self.value_bits))
-        m.d.comb += old.eq(Mux(touched, stored, 0))
-
-        writing: Signal = fired.add
-        if self.adder > 1:  # the operands wait a cycle in front of the sum
-            writing, where, old, value = (
-                _delayed(m, part, f"summed_{name}", keep=name == "add")
-                for name, part in (
-                    ("add", writing),
-                    ("where", where),
-                    ("old", old),
-                    ("value", value),
-                )
-            )
-        exact = Signal(signed(self.value_bits + 1))
+        touched = self._touch(m, banks, where, fired)
+        stored = Mux(forwarded, written, self._of(where.bank, [bank.sum for bank in banks]))
         m.d.comb += [
-            exact.eq(old + value),
-            fill.overflow.eq(writing & ~fits(exact, self.value_bits)),
+            adder.valid.eq(fired),
+            adder.place.eq(where),
+            adder.old.eq(Mux(touched, stored, 0)),
+            adder.value.eq(value),
+            fill.overflow.eq(adder.overflow),
         ]
-        total: Any = exact
-        for stage in range(2, self.adder):
-            writing = _delayed(m, writing, f"add{stage}", keep=True)
-            where = _delayed(m, where, f"where{stage}")
-            total = _delayed(m, total, f"total{stage}")
-        for k in numbers:
+        for k, bank in enumerate(banks):
             m.d.comb += [
-                sums[k].write.eq(writing & (where.bank == k)),
-                sums[k].write_address.eq(where.address),
-                sums[k].write_data.eq(total),
+                bank.fill_address.eq(fill.address),
+                bank.write.eq(adder.done & (adder.done_place.bank == k)),
+                bank.write_address.eq(adder.done_place.address),
+                bank.write_data.eq(adder.total),
             ]
-        self.added_bank = self._previous(m, filling)
-        return fired
+
+    def _touch(self, m: Module, banks: list[Bank], where: Any, fired: Signal) -> Signal:
+        """Put an address into its bank's set; return whether it was there already."""
+        word_bits = self.geometry.word_bits
+        bit, number = where.address[:word_bits], where.address[word_bits:]
+        word, touched = Signal(self.geometry.word_size), Signal()
+        top = self._of(where.bank, [bank.tops.bit_select(number, 1) for bank in banks])
+        seen = self._of(where.bank, [bank.word for bank in banks])
+        m.d.comb += [word.eq(Mux(top, seen, 0)), touched.eq(word.bit_select(bit, 1))]
+        for k, bank in enumerate(banks):
+            m.d.comb += [
+                bank.fill_number.eq(number),
+                bank.add.eq(fired & (where.bank == k)),
+                bank.added.eq(word | (1 << bit)),
+            ]
+        return touched
+
+    def _offer(self, m: Module, banks: list[Bank], ended: Any) -> Signal:
+        """Emit: take words out of the banks in row order; return the bank being emitted."""
+        choice = Walk(self.geometry, self.crd_bits) if self.dense else Lowest(self.geometry)
+        prefetch = Prefetch(self.geometry, self.crd_bits, dense=self.dense)
+        m.submodules.choice, m.submodules.prefetch = choice, prefetch
+        rows = Signal(range(self.count + 1))
+        scanned, current = Signal(range(self.count)), Signal(range(self.count), reset_less=True)
+        done = prefetch.load & choice.final
+        m.d.comb += [
+            choice.tops.eq(self._of(scanned, [bank.tops for bank in banks])),
+            prefetch.offered.eq(rows != 0),
+            prefetch.number.eq(choice.number),
+            prefetch.word.eq(self._of(scanned, [bank.word for bank in banks])),
+            prefetch.none.eq(choice.none),
+            prefetch.final.eq(choice.final),
+            prefetch.same.eq(choice.same),
+        ]
+        m.d.sync += rows.eq(rows + ended.valid - done)
+        with m.If(prefetch.load):
+            m.d.sync += current.eq(scanned)
+        with m.If(done):
+            m.d.sync += scanned.eq(self._after(scanned))
+        for k, bank in enumerate(banks):
+            m.d.comb += [
+                bank.empty_address.eq(self.emit.address),
+                bank.empty_number.eq(choice.number),
+                bank.take.eq(prefetch.load & (scanned == k)),
+                bank.others.eq(choice.others),
+            ]
+        if self.dense:
+            copied = Signal(self.count)
+            with m.If(ended.valid):
+                m.d.sync += copied.bit_select(ended.bank, 1).eq(ended.copy)
+            m.d.comb += [
+                choice.copied.eq(copied.bit_select(scanned, 1)),
+                choice.size.eq(self.emit.size),
+                choice.take.eq(prefetch.load),
+            ]
+            with m.If(~choice.tops.bit_select(choice.number, 1)):
+                m.d.comb += prefetch.word.eq(0)
+        self._output(m, banks, prefetch, current)
+        return current
+
+    def _output(self, m: Module, banks: list[Bank], prefetch: Prefetch, current: Signal) -> None:
+        """Say which output is next; its sum is read when it is taken and comes two cycles on."""
+        emit = self.emit
+        source, touched = Signal(range(self.count), reset_less=True), Signal(reset_less=True)
+        value = Signal(signed(self.value_bits), reset_less=True)
+        m.d.comb += [
+            prefetch.size.eq(emit.size),
+            prefetch.take.eq(emit.take),
+            emit.ready.eq(prefetch.ready),
+            emit.none.eq(prefetch.empty),
+            emit.address.eq(prefetch.address),
+            emit.last_inner.eq(prefetch.last_inner),
+            emit.last.eq(prefetch.last),
+            emit.value.eq(value),
+        ]
+        stored = self._of(source, [bank.sum for bank in banks])
+        m.d.sync += [
+            source.eq(current),
+            touched.eq(prefetch.touched),
+            value.eq(Mux(touched, stored, 0)),
+        ]
+
+    def _after(self, bank: Signal) -> Value:
+        """Return the bank whose turn is next."""
+        return Mux(bank == self.count - 1, 0, bank + 1)
+
+    def _of(self, bank: Value, choices: list[Any]) -> Any:
+        """Return the choice of one bank."""
+        return Array(choices)[bank] if self.count > 1 else choices[0]

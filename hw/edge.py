@@ -16,15 +16,14 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from fuseflow.samml.gates import HEAD_PERIOD, ROOM_PERIOD
+from hw.component import Component
 
 
 class Writer(wiring.Signature):
     """The writing end of an edge, seen from the unit."""
 
     def __init__(self, layout: data.StructLayout) -> None:
-        super().__init__(
-            {"room": In(1), "issue": Out(1), "push": Out(1), "token": Out(layout)}
-        )
+        super().__init__({"room": In(1), "issue": Out(1), "push": Out(1), "token": Out(layout)})
 
 
 class Reader(wiring.Signature):
@@ -34,7 +33,7 @@ class Reader(wiring.Signature):
         super().__init__({"valid": In(1), "token": In(layout), "pop": Out(1)})
 
 
-class Edge(wiring.Component):
+class Edge(Component):
     """A FIFO of `depth` slots, for any latency of its writer.
 
     Parameters
@@ -60,6 +59,7 @@ class Edge(wiring.Component):
         super().__init__(ports)
 
     def elaborate(self, platform: object) -> Module:
+        """Build the memory, its pointers and the two counters."""
         m = Module()
         depth = self.depth
         reserved = Signal(range(depth + 1))

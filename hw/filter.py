@@ -1,16 +1,15 @@
 """The filter step that drop_value and drop_empty are made of (DESIGN section 2, 'Filter')."""
 
-from typing import Any
-
 from amaranth import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.component import Component
 from hw.edge import Writer
 from hw.holder import Holder
 
 
-class Filter(wiring.Component):
+class Filter(Component):
     """Drops tokens of one stream and gives the last survivor of a fiber the fiber's close.
 
     Parameters
@@ -30,12 +29,6 @@ class Filter(wiring.Component):
         The step happens: pop the heads.
     """
 
-    valid: Any
-    token: Any
-    drop: Any
-    fire: Any
-    w: Any
-
     def __init__(self, layout: data.StructLayout, height: int) -> None:
         self.layout = layout
         self.height = height
@@ -50,6 +43,7 @@ class Filter(wiring.Component):
         )
 
     def elaborate(self, platform: object) -> Module:
+        """Build the step in front of a holder."""
         m = Module()
         m.submodules.holder = holder = Holder(self.layout)
         wiring.connect(m, wiring.flipped(self.w), holder.w)

@@ -4,16 +4,15 @@ DESIGN section 2, 'Merge and hold-back': a complete element leaves when there is
 cycle after it became complete; an incomplete one leaves when the next is inserted.
 """
 
-from typing import Any
-
 from amaranth import Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hw.component import Component
 from hw.edge import Writer
 
 
-class Holder(wiring.Component):
+class Holder(Component):
     """One register in front of an output stream.
 
     Parameters
@@ -33,15 +32,6 @@ class Holder(wiring.Component):
         The held incomplete element is its fiber's last: it gets `close` and is complete.
     """
 
-    insertable: Any
-    incomplete: Any
-    insert: Any
-    complete: Any
-    token: Any
-    finish: Any
-    close: Any
-    w: Any
-
     def __init__(self, layout: data.StructLayout) -> None:
         super().__init__(
             {
@@ -57,6 +47,7 @@ class Holder(wiring.Component):
         )
 
     def elaborate(self, platform: object) -> Module:
+        """Build the register and its two flags."""
         m = Module()
         held, complete = Signal(), Signal()
         kept = Signal(self.token.shape(), reset_less=True)

@@ -1,15 +1,14 @@
 """The merge step of a joiner (DESIGN section 2, 'Merge and hold-back')."""
 
-from typing import Any
-
 from amaranth import Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hw.component import Component
 from hw.edge import Reader
 
 
-class MergeStep(wiring.Component):
+class MergeStep(Component):
     """Compares the heads of two sides and knows what a step would pop and end.
 
     Parameters
@@ -35,16 +34,6 @@ class MergeStep(wiring.Component):
         Whether the step ends the fiber, and the close of its end.
     """
 
-    left: Any
-    right: Any
-    ready: Any
-    fire: Any
-    copied: Any
-    left_has: Any
-    right_has: Any
-    ends: Any
-    close: Any
-
     def __init__(self, left: data.StructLayout, right: data.StructLayout, close: int) -> None:
         super().__init__(
             {
@@ -61,6 +50,7 @@ class MergeStep(wiring.Component):
         )
 
     def elaborate(self, platform: object) -> Module:
+        """Build the comparison and the two `ended` flags."""
         m = Module()
         left, right = self.left.token, self.right.token
         left_ended, right_ended = Signal(), Signal()
@@ -72,9 +62,7 @@ class MergeStep(wiring.Component):
             self.copied.eq((left.empty > 1) & ~left_ended),
             left_infinite.eq(left_ended | (left.empty != 0)),
             right_infinite.eq(right_ended | (right.empty != 0)),
-            self.left_has.eq(
-                ~left_infinite & (right_infinite | (left.data.crd <= right.data.crd))
-            ),
+            self.left_has.eq(~left_infinite & (right_infinite | (left.data.crd <= right.data.crd))),
             self.right_has.eq(
                 ~right_infinite & (left_infinite | (right.data.crd <= left.data.crd))
             ),

@@ -23,6 +23,7 @@ from amaranth.lib.wiring import In, Out
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.streams import StreamType
 from fuseflow.samml.units import UnitGraph, UnitInstance
+from hw.component import Component
 from hw.edge import Edge, Reader, Writer
 from hw.layout import Widths, token_layout
 
@@ -57,7 +58,7 @@ class MemoryWrite(wiring.Signature):
         super().__init__({"addr": Out(range(words)), "data": Out(shape), "en": Out(1)})
 
 
-class UnitComponent(wiring.Component):
+class UnitComponent(Component):
     """Base of all units.
 
     Parameters

@@ -4,6 +4,8 @@ A leaf is a tuple of field values in the bundle's order; a null ref is None.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import starmap
+from operator import itemgetter
 from typing import Any
 
 from fuseflow.samml.errors import TokenError
@@ -18,9 +20,10 @@ def aligned(streams: Sequence[Nested]) -> Iterator[tuple[Nested, ...]]:
     TokenError
         They are not.
     """
-    lengths = {len(stream) for stream in streams}
-    if len(lengths) > 1:
-        raise TokenError(f"fibers of {' and '.join(map(str, sorted(lengths)))} elements meet")
+    first = len(streams[0])
+    for stream in streams:
+        if len(stream) != first:
+            raise TokenError(f"a fiber of {first} elements meets one of {len(stream)}")
     return zip(*streams, strict=True)
 
 
@@ -38,9 +41,20 @@ def map_fibers(function: Callable[..., Any], levels: int, *streams: Nested) -> N
     """
     if levels == 0:
         return function(*streams)
-    if levels == 1 and len(streams) == 1:
-        return [function(child) for child in streams[0]]
+    if levels == 1:
+        return list(starmap(function, aligned(streams)))
     return [map_fibers(function, levels - 1, *children) for children in aligned(streams)]
+
+
+def columns(nested: Nested, rank: int, picked: Sequence[int]) -> Nested:
+    """Keep the given fields of every leaf."""
+    match list(picked):
+        case []:
+            return map_fibers(lambda _: (), rank, nested)
+        case [one]:
+            return map_fibers(lambda leaf: (leaf[one],), rank, nested)
+        case several:
+            return map_fibers(itemgetter(*several), rank, nested)
 
 
 def fibers(nested: Nested, levels: int) -> Iterator[Nested]:

@@ -12,7 +12,14 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, FallingEdge, ReadOnly, RisingEdge, SimTimeoutError, with_timeout
+from cocotb.triggers import (
+    ClockCycles,
+    FallingEdge,
+    ReadOnly,
+    RisingEdge,
+    SimTimeoutError,
+    with_timeout,
+)
 
 PERIOD = 2
 
@@ -94,7 +101,7 @@ async def play(dut: Any, host: Host, number: int, job: dict[str, Any]) -> dict[s
     """Play one run of the job and return what the registers say."""
     run = job["runs"][number]
     dut.run.value = number
-    dut.trace.value = int(run["trace"])
+    dut.record.value = int(run["trace"])
     if run["reset"]:
         await reset(dut)
     await pulse(dut, "load")
@@ -121,7 +128,7 @@ async def play_all(dut: Any) -> None:
     """Play every run of the job file."""
     path = Path(os.environ["FUSEFLOW_JOB"])
     job = json.loads(path.read_text())
-    for name in ("load", "dump", "trace", "run"):
+    for name in ("load", "dump", "record", "run"):
         getattr(dut, name).value = 0
     cocotb.start_soon(Clock(dut.clk, PERIOD, unit="ns").start())
     host = Host(dut)

@@ -8,7 +8,7 @@ import numpy as np
 from fuseflow.samml.image import TensorImage
 from fuseflow.samml.tokens import Token
 from fuseflow.samml.units import UnitGraph
-from sim_models.cycle import CycleResult
+from sim_models.cycle.result import CycleResult, EdgeTrace
 from verif.job import EdgeEvents, Record
 
 
@@ -24,8 +24,8 @@ def differences(units: UnitGraph, model: CycleResult, record: Record) -> list[st
     elif record.cycles != model.cycles:
         found.append(f"cycles: model {model.cycles}, RTL {record.cycles}")
     for what, ours, theirs in (
-        ("overflow flag", model.overflow, record.overflow),
-        ("range error", model.range_error, record.error == RANGE_ERROR),
+        ("overflow flag", model.flags.overflow, record.overflow),
+        ("range error", model.flags.range, record.error == RANGE_ERROR),
     ):
         if bool(ours) != bool(theirs):
             found.append(f"{what}: model {bool(ours)}, RTL {bool(theirs)}")
@@ -39,7 +39,9 @@ def differences(units: UnitGraph, model: CycleResult, record: Record) -> list[st
             if int(ours) != int(theirs):
                 found.append(f"edge {edge.name}: {what} differ")
     for name, image in model.outputs.items():
-        found += [f"result {name}: {what}" for what in image_differences(image, record.outputs[name])]
+        found += [
+            f"result {name}: {what}" for what in image_differences(image, record.outputs[name])
+        ]
     return found
 
 
@@ -73,13 +75,12 @@ def first_difference(
     events : sequence of EdgeEvents
         Per edge, from the RTL's trace.
     """
-    assert model.trace is not None
     earliest: tuple[int, str] | None = None
     for number, edge in enumerate(units.edges):
-        trace = model.trace[number]
+        trace = model.traces[edge.name]
         for what, ours, theirs in (
             ("issue", _issues(trace), [(c, None) for c in events[number].issues]),
-            ("pop", _pops(trace, edge.type.fields), events[number].pops),
+            ("pop", _pops(trace), events[number].pops),
         ):
             for k, (left, right) in enumerate(_paired(ours, theirs)):
                 if left == right:
@@ -104,9 +105,9 @@ def _show(event: tuple[int, Token | None] | None) -> str:
     return f"cycle {cycle}" if token is None else f"cycle {cycle} {tuple(token)}"
 
 
-def _issues(trace: Any) -> list[tuple[int, None]]:
+def _issues(trace: EdgeTrace) -> list[tuple[int, None]]:
     return [(int(cycle), None) for cycle in trace.issue]
 
 
-def _pops(trace: Any, fields: Sequence[Any]) -> list[tuple[int, Token]]:
-    return [(int(cycle), token) for cycle, token in zip(trace.pop, trace.tokens(), strict=False)]
+def _pops(trace: EdgeTrace) -> list[tuple[int, Token]]:
+    return [(int(cycle), token) for cycle, token in zip(trace.pop, trace.tokens(), strict=True)]

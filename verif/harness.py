@@ -5,7 +5,7 @@ All bulk data pass through files, so Python wakes only at the start and the end 
 * ``load`` high reads ``<job>/run<k>/<memory>.hex`` into every memory, the gate patterns and the
   token counts of sources and sinks, and clears the digests;
 * ``dump`` high writes every memory that the tile writes and the digests of all edges;
-* with ``trace`` high every issue and pop is a line of ``<job>/run<k>/trace.txt``.
+* with ``record`` high every issue and pop is a line of ``<job>/run<k>/trace.txt``.
 
 The digests are those of `fuseflow.samml.digest`.
 """
@@ -67,7 +67,7 @@ def harness(
     count = len(units.edges)
     counted = [u.node.name for u in units.units if u.kind in ("source", "sink")]
     ports = [
-        *(f"input {name} {_RW}" for name in ("clk", "rst", "load", "dump", "trace")),
+        *(f"input {name} {_RW}" for name in ("clk", "rst", "load", "dump", "record")),
         f"input [31:0] run {_RW}",
         f"output reg finished {_RW}",
         *(f"input [{width - 1}:0] {name} {_RW}" for name, width in inputs.items()),
@@ -75,15 +75,21 @@ def harness(
     ]
     pins = [f".{name}({name})" for name in ("clk", "rst", *inputs, *outputs)]
     pins += [".running(running)", ".cycle(cycle)", ".done(done)"]
-    pins += [f".{name}_{_COUNT[kind]}(counts[{k}])" for k, (name, kind) in enumerate(_counted(units))]
+    pins += [
+        f".{name}_{_COUNT[kind]}(counts[{k}])" for k, (name, kind) in enumerate(_counted(units))
+    ]
     if gated:
         for number, edge in enumerate(units.edges):
             if edge.gated:
                 pins.append(f".gate_room_{number}(room_gates[{number}])")
                 pins.append(f".gate_head_{number}(head_gates[{number}])")
-    watched = "\n".join(_watch(k, edge, Widths.of(units.graph)) for k, edge in enumerate(units.edges))
+    watched = "\n".join(
+        _watch(k, edge, Widths.of(units.graph)) for k, edge in enumerate(units.edges)
+    )
     loads = "\n".join(_file_task("readmemh", m.name, f"dut.{m.path}") for m in memories)
-    dumps = "\n".join(_file_task("writememh", m.name, f"dut.{m.path}") for m in memories if m.written)
+    dumps = "\n".join(
+        _file_task("writememh", m.name, f"dut.{m.path}") for m in memories if m.written
+    )
     return f"""// Generated: the bench around {tile}.
 module {TOP}(
   {(",{}  ".format(chr(10))).join(ports)}
@@ -119,7 +125,7 @@ module {TOP}(
 {loads}
     if (file != 0) $fclose(file);
     file = 0;
-    if (trace) begin
+    if (record) begin
       name = $sformatf("%s/run%0d/trace.txt", job, run);
       file = $fopen(name, "w");
     end
@@ -164,9 +170,7 @@ def _counted(units: UnitGraph) -> list[tuple[str, str]]:
 
 
 def _file_task(task: str, stem: str, target: str) -> str:
-    return (
-        f'    name = $sformatf("%s/run%0d/{stem}.hex", job, run);\n    ${task}(name, {target});'
-    )
+    return f'    name = $sformatf("%s/run%0d/{stem}.hex", job, run);\n    ${task}(name, {target});'
 
 
 def _watch(number: int, edge: UnitEdge, widths: Widths) -> str:

@@ -175,9 +175,7 @@ def _shape_writes(plan: Plan, run: Run) -> list[tuple[int, int]]:
     writes: list[tuple[int, int]] = []
     for tensor in plan.graph.tensors:
         shape = (
-            run.images[tensor.name].shape
-            if tensor.role == Role.INPUT
-            else run.shapes[tensor.name]
+            run.images[tensor.name].shape if tensor.role == Role.INPUT else run.shapes[tensor.name]
         )
         for mode, size in enumerate(shape):
             writes.append((_address(plan, shape_register(tensor.name, mode)), int(size)))
@@ -303,7 +301,11 @@ def _read_run(directory: Path, plan: Plan, run: Run, result: dict[str, Any]) -> 
 
 
 def _result(
-    directory: Path, plan: Plan, tensor: TensorDecl, shape: tuple[int, ...], registers: Mapping[str, int]
+    directory: Path,
+    plan: Plan,
+    tensor: TensorDecl,
+    shape: tuple[int, ...],
+    registers: Mapping[str, int],
 ) -> TensorImage:
     arrays = {array.name: array for array in plan.arrays if array.tensor == tensor.name}
 
@@ -341,5 +343,3 @@ def _read_trace(path: Path, plan: Plan) -> list[EdgeEvents]:
             word = int(token[0], 16)
             events[int(number)].pops.append((int(cycle), unpack(word, edge.type, plan.widths)))
     return events
-
-

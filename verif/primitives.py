@@ -82,7 +82,8 @@ def _sizes(name: str, count: int) -> tuple[Extent, ...]:
 
 def _joiner(name: str, primitive: str, passenger: str, **params: ParamValue) -> Setup:
     feeds = {
-        side: Feed((*CRD, f"{passenger}{k}/{passenger}")) for k, side in enumerate(("left", "right"))
+        side: Feed((*CRD, f"{passenger}{k}/{passenger}"))
+        for k, side in enumerate(("left", "right"))
     }
     return Setup(name, primitive, feeds, params=params)
 

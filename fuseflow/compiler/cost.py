@@ -35,7 +35,7 @@ class _Nest:
     cost: float = 0.0
 
     def density(self, access: Access, index: str) -> float:
-        """Expected share of an index's coordinates in one fiber of an access."""
+        """Return the expected share of an index's coordinates in one fiber of an access."""
         level = self.problem.storage(access).index(index)
         if self.problem.kind(access, level) is LevelKind.DENSE:
             return 1.0

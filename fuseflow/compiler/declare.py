@@ -71,10 +71,11 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
     Raises
     ------
     LoweringError
-        Two operands disagree about the size of an index.
+        Two operands disagree about the size of an index, or a name is unknown.
     CapacityError
         An operand exceeds a capacity that was asked for.
     """
+    _check_names(problem, sizes)
     found: dict[str, tuple[int, Access]] = {}
     for access in problem.statement.operands:
         tensor = sizes.tensors.get(access.tensor)
@@ -96,6 +97,16 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
         index: sizes.dims.get(index, known.get(index, DEFAULT_DIM))
         for index in problem.statement.indices
     }
+
+
+def _check_names(problem: Problem, sizes: Sizes) -> None:
+    for what, names, known in (
+        ("index", sizes.dims, problem.statement.indices),
+        ("tensor", [*sizes.tensors, *sizes.capacities], problem.formats),
+    ):
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise LoweringError(f"'{problem.statement}' has no {what} '{unknown[0]}'")
 
 
 def declare(problem: Problem, sizes: Sizes, indices: Mapping[str, int]) -> tuple[TensorDecl, ...]:

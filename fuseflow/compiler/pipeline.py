@@ -61,6 +61,7 @@ def compile_statement(
     order: Sequence[str] | str | None = None,
     capacities: Mapping[str, Capacity] | None = None,
     budget: int = DEFAULT_BUDGET,
+    floor: int = 0,
     value: ValueType = INT32,
     name: str = "",
 ) -> Lowered:
@@ -79,8 +80,8 @@ def compile_statement(
         Loop order such as ``i,k,j``; the cost model picks one otherwise.
     capacities : mapping of str to int or tuple, optional
         Positions by tensor: of the innermost level, or of every level.
-    budget : int
-        Most entries of one FIFO.
+    budget, floor : int
+        Most and least entries of one FIFO.
     value : ValueType
     name : str
         The graph's name; the result's by default.
@@ -106,7 +107,7 @@ def compile_statement(
         declare(problem, sizes, indices),
         lower(problem, plan),
     )
-    passes: tuple[GraphPass, ...] = (prune, lambda graph: slack(graph, budget))
+    passes: tuple[GraphPass, ...] = (prune, lambda graph: slack(graph, budget, floor))
     for each in passes:
         graph = each(graph)
     return Lowered(graph, statement, plan.order, dict(problem.formats))
@@ -133,7 +134,7 @@ def _formats(
                 )
             form = tensor.format
         chosen[name] = form or Format.default(len(access.indices))
-    unknown = sorted({*formats, *tensors} - {*chosen})
+    unknown = [name for name in formats if name not in chosen]
     if unknown:
         raise LoweringError(f"'{statement}' has no tensor '{unknown[0]}'")
     return chosen

@@ -34,8 +34,17 @@ class Bound:
     fork: str = ""
 
 
-def slack(graph: Graph, budget: int = DEFAULT_BUDGET) -> Graph:
+def slack(graph: Graph, budget: int = DEFAULT_BUDGET, floor: int = 0) -> Graph:
     """Set the depth of every connection.
+
+    Parameters
+    ----------
+    graph : Graph
+    budget : int
+        Most entries of one FIFO.
+    floor : int
+        Least entries of one FIFO. Beyond the slack of forks, it lets fibers of uneven length
+        catch up with each other.
 
     Raises
     ------
@@ -46,15 +55,16 @@ def slack(graph: Graph, budget: int = DEFAULT_BUDGET) -> Graph:
     for limit in bound.values():
         if limit.depth > budget:
             raise CapacityError(
-                f"edge '{limit.edge}' needs {limit.depth} entries, budget is {budget}: the branches "
-                f"of fork '{limit.fork}' meet there; split the region at '{limit.fork}', use another "
-                "order, or raise the budget"
+                f"edge '{limit.edge}' needs {limit.depth} entries, budget is {budget}: the "
+                f"branches of fork '{limit.fork}' meet there; split the region at "
+                f"'{limit.fork}', use another order, or raise the budget"
             )
     nodes = tuple(
         replace(
             node,
             inputs=tuple(
-                replace(edge, depth=bound[f"{node.name}.{edge.port}"].depth) for edge in node.inputs
+                replace(edge, depth=max(floor, bound[f"{node.name}.{edge.port}"].depth))
+                for edge in node.inputs
             ),
         )
         for node in graph.nodes
@@ -70,67 +80,100 @@ def bounds(units: UnitGraph) -> tuple[Bound, ...]:
         if edge.gated
     }
     for fork in range(len(units.units)):
-        for number, depth in _fork_needs(units, fork):
+        for number, depth in _Fork(units, fork).needs():
             if number in needs and depth > needs[number].depth:
                 name = units.units[fork].name
                 needs[number] = Bound(units.edges[number].name, depth, name)
     return tuple(needs.values())
 
 
-def _fork_needs(units: UnitGraph, fork: int) -> Iterator[tuple[int, int]]:
-    """Yield (edge, depth) for every edge on which a branch of one fork waits for another.
+class _Fork:
+    """The branches that leave one unit, and where they meet again.
 
-    A rank-0 stream carries a single token, for which latency + 1 slots are room enough.
+    A fork of rank 0 carries one token a run, so that nothing piles up behind it: its branches
+    differ in latency only.
     """
-    branches = {
-        edge for edges in units.units[fork].writes for edge in edges if units.edges[edge].type.rank
-    }
-    if len(branches) < 2:
-        return
-    plain = _distances(units, fork, branches, None, frozenset())
-    for unit in units.units[fork + 1 :]:
-        meeting = [edge for edge in unit.reads if _reached(units, fork, branches, plain, edge)]
-        if len(meeting) < 2:
-            continue
-        for short in meeting:
-            edge = units.edges[short]
-            far = _distances(units, fork, branches, edge, _ancestors(units, edge.writer))
-            slow = max(far[units.edges[other].writer] for other in meeting if other != short)
-            yield short, slow - plain[edge.writer] + edge.latency + 1
+
+    def __init__(self, units: UnitGraph, fork: int) -> None:
+        self.units = units
+        self.fork = fork
+        self.branches = {edge for edges in units.units[fork].writes for edge in edges}
+        self.counts_tokens = any(units.edges[edge].type.rank for edge in self.branches)
+
+    def needs(self) -> Iterator[tuple[int, int]]:
+        """Yield (edge, depth) for every edge on which one branch waits for another."""
+        if len(self.branches) < 2:
+            return
+        units = self.units
+        plain = self._distances(None)
+        for unit in units.units[self.fork + 1 :]:
+            meeting = [edge for edge in unit.reads if self._reaches(edge, plain)]
+            if len(meeting) < 2:
+                continue
+            for short in meeting:
+                edge = units.edges[short]
+                if not (self.counts_tokens or edge.type.rank):
+                    continue
+                far = self._distances(edge) if self.counts_tokens else plain
+                slow = max(
+                    far[units.edges[other].writer] + self._lag(other, edge)
+                    for other in meeting
+                    if other != short
+                )
+                yield short, slow - plain[edge.writer] + edge.latency + 1
+
+    def _reaches(self, edge: int, distance: Mapping[int, int]) -> bool:
+        return self.units.edges[edge].writer in distance
+
+    def _distances(self, short: UnitEdge | None) -> dict[int, int]:
+        """Return the longest path from the fork through each unit that it reaches.
+
+        Counted in cycles until a token leaves the unit; with `short` given, also in the tokens
+        that pile up on that edge meanwhile. A unit that the short edge itself comes from
+        holds both branches up and lets nothing pile up.
+        """
+        units = self.units
+        behind = frozenset[int]() if short is None else _ancestors(units, short.writer)
+        distance = {self.fork: 0}
+        for position in range(self.fork + 1, len(units.units)):
+            unit = units.units[position]
+            before = [
+                distance[units.edges[edge].writer] + self._lag(edge, short)
+                for edge in unit.reads
+                if self._reaches(edge, distance)
+            ]
+            if before:
+                tokens = 0 if short is None or position in behind else _tokens(units, unit, short)
+                distance[position] = max(before) + unit.unit.latency + unit.unit.holds + tokens
+        return distance
+
+    def _lag(self, edge: int, short: UnitEdge | None) -> int:
+        """Return how many tokens of the short edge leave a writer before one of this edge.
+
+        An accumulator that keeps two levels issues an outer coordinate with the last inner
+        token of its fiber.
+        """
+        writer = self.units.units[self.units.edges[edge].writer]
+        if short is None or len(writer.writes) < 2 or edge in writer.writes[0]:
+            return 0
+        inner = {writer.bundles[0].levels[-1].index}
+        return _capacity(self.units, inner & _piling(self.units, short)) - 1
 
 
-def _reached(
-    units: UnitGraph, fork: int, branches: set[int], distance: Mapping[int, int], edge: int
-) -> bool:
-    writer = units.edges[edge].writer
-    return edge in branches if writer == fork else writer in distance
+def _capacity(units: UnitGraph, indices: set[str]) -> int:
+    return prod(units.graph.indices[index] for index in indices)
 
 
-def _distances(
-    units: UnitGraph,
-    fork: int,
-    branches: set[int],
-    short: UnitEdge | None,
-    behind: frozenset[int],
-) -> dict[int, int]:
-    """Return the longest path from a fork through each unit that it reaches.
+def _piling(units: UnitGraph, edge: UnitEdge) -> set[str]:
+    """Return the indices of the tokens that wait on an edge for the reader's other inputs.
 
-    Counted in cycles until a token leaves the unit; with `short` given, also in the tokens
-    that pile up on that edge meanwhile. A unit `behind` that edge holds both branches up.
+    drop_outer takes the tokens inside a signal fiber alone.
     """
-    distance = {fork: 0}
-    for position in range(fork + 1, len(units.units)):
-        unit = units.units[position]
-        before = [
-            distance[units.edges[edge].writer]
-            for edge in unit.reads
-            if _reached(units, fork, branches, distance, edge)
-        ]
-        if before:
-            piles = short is not None and position not in behind
-            tokens = _tokens(units, unit, short) if piles else 0
-            distance[position] = max(before) + unit.unit.latency + unit.unit.holds + tokens
-    return distance
+    reader = units.units[edge.reader]
+    rank = edge.type.rank
+    if reader.kind == "drop_empty.drop_outer":
+        rank = units.edges[reader.reads[0]].type.rank
+    return {level.index for level in edge.type.levels[:rank]}
 
 
 def _ancestors(units: UnitGraph, unit: int) -> frozenset[int]:
@@ -144,10 +187,12 @@ def _ancestors(units: UnitGraph, unit: int) -> frozenset[int]:
 
 def _tokens(units: UnitGraph, unit: UnitInstance, short: UnitEdge) -> int:
     """Return how many tokens of the short edge a unit may take before its first output."""
-    levels = units.edges[unit.reads[0]].type.levels if unit.reads else ()
-    known = {level.index for level in short.type.levels}
-    closing = {levels[k].index for k in unit.unit.closes} & known
-    tokens = prod(units.graph.indices[index] for index in closing) - 1
+    streams = [units.edges[edge].type for edge in unit.reads]
+    closing = {streams[0].levels[k].index for k in unit.unit.closes}
+    if unit.kind == "drop_empty.drop_outer":
+        outer, signal = streams
+        closing |= {level.index for level in signal.levels[outer.rank :]}
+    tokens = _capacity(units, closing & _piling(units, short)) - 1
     if unit.unit.banks:
         row = {units.edges[edge].type.levels for edges in unit.writes for edge in edges}
         tokens += unit.unit.banks if short.type.levels in row else 0

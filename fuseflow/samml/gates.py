@@ -12,6 +12,8 @@ from fuseflow.samml.units import UnitGraph
 
 ROOM_PERIOD = 61
 HEAD_PERIOD = 53
+ALWAYS_OPEN = 1 << 0 | 1 << 19 | 1 << 37
+"""Phases that every pattern leaves open, so that a firing that needs several edges can happen."""
 OPEN_ROOM = (1 << ROOM_PERIOD) - 1
 OPEN_HEAD = (1 << HEAD_PERIOD) - 1
 
@@ -44,8 +46,7 @@ def random_gates(graph: UnitGraph, seed: int) -> Gates:
 
     def pattern(period: int) -> int:
         share = rng.choice((0.2, 0.5, 0.8, 1.0))
-        bits = sum((rng.random() < share) << k for k in range(period))
-        return bits or 1 << rng.randrange(period)
+        return ALWAYS_OPEN | sum((rng.random() < share) << k for k in range(period))
 
     room = [pattern(ROOM_PERIOD) if edge.gated else OPEN_ROOM for edge in graph.edges]
     head = [pattern(HEAD_PERIOD) if edge.gated else OPEN_HEAD for edge in graph.edges]

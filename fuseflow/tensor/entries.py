@@ -1,16 +1,14 @@
 """Unpacked entries: what every source of tensor data is brought to first."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from fuseflow.samml.errors import TensorError
 from fuseflow.tensor.levels import Ints
-
-_sparse = cast(Any, scipy.sparse)
+from fuseflow.tensor.untyped import sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,7 @@ class Entries:
 
 def from_matrix(matrix: Any) -> Entries:
     """Take the entries of a SciPy sparse matrix or array, or all those of a dense array."""
-    if not _sparse.issparse(matrix):
+    if not sparse.issparse(matrix):
         array = np.asarray(matrix)
         coords = np.indices(array.shape).reshape(array.ndim, array.size).T
         return Entries(coords.astype(np.int64), array.reshape(-1), array.shape)

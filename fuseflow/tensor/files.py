@@ -15,21 +15,18 @@ import zipfile
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.io
-import scipy.sparse
 
 from fuseflow.samml.errors import TensorError
 from fuseflow.samml.formats import LevelKind
 from fuseflow.tensor.entries import Entries, from_matrix
+from fuseflow.tensor.untyped import matrix_market, sparse
 
 if TYPE_CHECKING:
     from fuseflow.tensor.tensor import Tensor
 
-_sparse = cast(Any, scipy.sparse)
-_io = cast(Any, scipy.io)
 
 _SHAPE = "# shape"
 
@@ -84,7 +81,7 @@ def _by_suffix(path: Path, choices: dict[str, Any]) -> Any:
 
 
 def _read_mtx(path: Path) -> Entries:
-    return from_matrix(_io.mmread(path))
+    return from_matrix(matrix_market.mmread(path))
 
 
 def _read_tns(path: Path, shape: Sequence[int] | None) -> Entries:
@@ -116,7 +113,7 @@ def _read_npz(path: Path) -> Entries:
             return from_matrix(archive["array"])
     if "format" not in names:
         raise TensorError(f"'{path}' holds no sparse matrix, 'array' or 'coords': {sorted(names)}")
-    return from_matrix(_sparse.load_npz(path))
+    return from_matrix(sparse.load_npz(path))
 
 
 def write_tensor(tensor: "Tensor", path: str | PathLike[str]) -> None:
@@ -174,8 +171,8 @@ def _write_mtx(tensor: "Tensor", file: IO[bytes]) -> None:
     coords, values = tensor.entries()
     rows, columns = (*coords.T, *(np.zeros(len(values), np.int64),) * 2)[:2]
     shape = (*tensor.shape, 1, 1)[:2]
-    matrix = _sparse.coo_array((values, (rows, columns)), shape=shape)
-    _io.mmwrite(file, matrix, field="integer", symmetry="general")
+    matrix = sparse.coo_array((values, (rows, columns)), shape=shape)
+    matrix_market.mmwrite(file, matrix, field="integer", symmetry="general")
 
 
 def _write_tns(tensor: "Tensor", file: IO[bytes]) -> None:
@@ -191,7 +188,7 @@ def _write_npz(tensor: "Tensor", file: IO[bytes]) -> None:
         return
     _need_zero_fill(tensor, "sparse .npz")
     if tensor.rank == 2:
-        _sparse.save_npz(file, tensor.to_scipy())
+        sparse.save_npz(file, tensor.to_scipy())
         return
     coords, values = tensor.entries()
     np.savez_compressed(file, coords=coords, vals=values, shape=np.asarray(tensor.shape))

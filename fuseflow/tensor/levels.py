@@ -137,7 +137,5 @@ def _sort(form: Format, shape: tuple[int, ...], coords: Ints, values: Ints) -> t
     same = (ranked[1:] == ranked[:-1]).all(axis=1)
     if bool(same.any()):
         row = coords[before[int(np.flatnonzero(same)[0])]]
-        raise TensorError(
-            f"coordinate {tuple(row.tolist())} of shape {shape} occurs twice: add duplicates up first"
-        )
+        raise TensorError(f"coordinate {tuple(row.tolist())} occurs twice: add duplicates up first")
     return coords[before], values[before]

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from fuseflow.samml.errors import TensorError
@@ -16,8 +15,7 @@ from fuseflow.samml.values import INT32, ValueType
 from fuseflow.tensor.convert import to_values
 from fuseflow.tensor.entries import from_matrix
 from fuseflow.tensor.levels import Ints, Levels, check_levels, pack, unpack
-
-_sparse = cast(Any, scipy.sparse)
+from fuseflow.tensor.untyped import sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +51,7 @@ class Tensor:
         coordinates: ArrayLike,
         values: ArrayLike,
         shape: Sequence[int],
-        format: Format | str | None = None,  # noqa: A002
+        format: Format | str | None = None,
         *,
         fill: int = 0,
         value: ValueType = INT32,
@@ -86,7 +84,8 @@ class Tensor:
         coords = np.asarray(coordinates)
         if coords.size and coords.dtype.kind not in "iu":
             raise TensorError(f"tensor '{name}': coordinates must be integers, got {coords.dtype}")
-        if coords.size != numbers.size * len(shape):
+        empty = coords.size == numbers.size * len(shape) == 0
+        if coords.shape != (numbers.size, len(shape)) and not empty:
             raise TensorError(
                 f"tensor '{name}': {numbers.size} values of rank {len(shape)} need as many rows of "
                 f"coordinates, got shape {coords.shape}"
@@ -105,7 +104,7 @@ class Tensor:
         cls,
         name: str,
         array: ArrayLike,
-        format: Format | str | None = None,  # noqa: A002
+        format: Format | str | None = None,
         *,
         fill: int = 0,
         value: ValueType = INT32,
@@ -123,7 +122,7 @@ class Tensor:
         cls,
         name: str,
         matrix: Any,
-        format: Format | str | None = None,  # noqa: A002
+        format: Format | str | None = None,
         *,
         value: ValueType = INT32,
         round_values: bool = False,
@@ -141,7 +140,7 @@ class Tensor:
         cls,
         name: str,
         image: TensorImage,
-        format: Format | str,  # noqa: A002
+        format: Format | str,
         *,
         fill: int = 0,
         value: ValueType = INT32,
@@ -170,7 +169,7 @@ class Tensor:
     def read(
         cls,
         path: str | PathLike[str],
-        format: Format | str | None = None,  # noqa: A002
+        format: Format | str | None = None,
         *,
         name: str | None = None,
         shape: Sequence[int] | None = None,
@@ -260,13 +259,13 @@ class Tensor:
         """Return a ``coo_array`` of a vector or matrix with fill 0."""
         if self.rank not in (1, 2) or self.fill:
             raise TensorError(
-                f"tensor '{self.name}': rank {self.rank} and fill {self.fill} do not go into a SciPy "
-                "sparse array; use to_numpy()"
+                f"tensor '{self.name}': rank {self.rank} and fill {self.fill} do not go into a "
+                "SciPy sparse array; use to_numpy()"
             )
         coords, values = self.entries()
-        return _sparse.coo_array((values, tuple(coords.T)), shape=self.shape)
+        return sparse.coo_array((values, tuple(coords.T)), shape=self.shape)
 
-    def convert(self, format: Format | str) -> "Tensor":  # noqa: A002
+    def convert(self, format: Format | str) -> "Tensor":
         """Return the same tensor stored in another format."""
         coords, values = self.entries()
         return Tensor.from_coordinates(

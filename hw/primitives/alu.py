@@ -14,9 +14,11 @@ class Alu(UnitComponent):
     """An integer operation: one cycle, or two for a product."""
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the overflow flag."""
         return {"overflow": Out(1)}
 
     def elaborate(self, platform: object) -> Module:
+        """Build the operation."""
         m = Module()
         a, b, out = self.r_a, self.r_b, self.w_out
         fire = Signal()

@@ -13,10 +13,12 @@ class Array(UnitComponent):
     """One synchronous read per token; a null ref loads the tensor's fill."""
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the value memory."""
         words = self.graph.tensor(self.params["tensor"]).words
         return {"mem_val": Out(MemoryRead(max(1, words), signed(self.widths.val)))}
 
     def elaborate(self, platform: object) -> Module:
+        """Read at the firing, push the word in the next cycle."""
         m = Module()
         head, out = self.r_ref, self.w_out
         ref = head.token.data.ref

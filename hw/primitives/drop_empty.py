@@ -15,6 +15,7 @@ class DropOuter(UnitComponent):
     """
 
     def elaborate(self, platform: object) -> Module:
+        """Judge the head of outer by the signal."""
         m = Module()
         outer, signal = self.r_outer, self.r_signal
         height = self.params["signal"]
@@ -36,6 +37,7 @@ class DropInner(UnitComponent):
     """Removes the empty fibers of one inner stream; needs nothing from the others."""
 
     def elaborate(self, platform: object) -> Module:
+        """Judge every token by itself."""
         m = Module()
         (stream,) = self.read_types
         number = int(stream.removeprefix("inner"))

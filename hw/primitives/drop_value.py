@@ -11,6 +11,7 @@ class DropValue(UnitComponent):
     """A filter of height 0 on the bundle of coordinate and value."""
 
     def elaborate(self, platform: object) -> Module:
+        """Join the two heads in front of a filter."""
         m = Module()
         crd, val = self.r_crd, self.r_val
         m.submodules.filter = thin = Filter(self.write_layout("out"), height=0)

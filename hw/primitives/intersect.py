@@ -14,6 +14,7 @@ class Intersect(UnitComponent):
     """A merge step per firing; a match waits in the holder for its fiber's fate."""
 
     def elaborate(self, platform: object) -> Module:
+        """Join the merge step and the holder."""
         m = Module()
         layout = self.write_layout("out")
         m.submodules.step = step = MergeStep(

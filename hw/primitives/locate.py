@@ -13,9 +13,11 @@ class Locate(UnitComponent):
     """Ref = parent * size + crd, or crd alone below the root."""
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the size and the range flag."""
         return {"size": In(self.widths.crd), "range_error": Out(1)}
 
     def elaborate(self, platform: object) -> Module:
+        """Build the index arithmetic."""
         m = Module()
         heads = [getattr(self, f"r_{port}") for port in self.read_types]
         out, token = self.w_out, self.r_crd.token

@@ -14,9 +14,11 @@ class Reduce(UnitComponent):
     """An integer sum; only the firing that closes a fiber needs room."""
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the overflow flag."""
         return {"overflow": Out(1)}
 
     def elaborate(self, platform: object) -> Module:
+        """Build the running sum."""
         m = Module()
         head, out = self.r_val, self.w_out
         token, width = head.token, self.widths.val

@@ -9,6 +9,7 @@ class Repeat(UnitComponent):
     """Every firing needs both heads; x is popped with the last token of its fiber."""
 
     def elaborate(self, platform: object) -> Module:
+        """Build the firing rule."""
         m = Module()
         x, signal, out = self.r_x, self.r_signal, self.w_out
         fire = Signal()

@@ -13,9 +13,11 @@ class Root(UnitComponent):
     """Issues `(0,0,0)` once per accepted start, in cycle 0 where there is room."""
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the start."""
         return {"start": In(1)}
 
     def elaborate(self, platform: object) -> Module:
+        """Remember a start that finds no room."""
         m = Module()
         waiting = Signal()
         fire = Signal()

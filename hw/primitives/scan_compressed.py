@@ -17,6 +17,7 @@ class Lookup(UnitComponent):
     """
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the two halves of the segment memory."""
         tensor = self.graph.tensor(self.params["tensor"])
         words = tensor.parents(self.params["level"]) + 1
         return {
@@ -25,6 +26,7 @@ class Lookup(UnitComponent):
         }
 
     def elaborate(self, platform: object) -> Module:
+        """Read both ends at the firing, push them in the next cycle."""
         m = Module()
         head, span = self.r_ref, self.w_span
         ref = head.token.data.ref
@@ -66,11 +68,13 @@ class Emit(UnitComponent):
     """Reads the coordinates of a span, one child per firing; pops the span with the last."""
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the coordinate memory."""
         tensor = self.graph.tensor(self.params["tensor"])
         words = max(1, tensor.positions[self.params["level"]])
         return {"mem_crd": Out(MemoryRead(words, self.widths.crd))}
 
     def elaborate(self, platform: object) -> Module:
+        """Build the position, read at the firing, push in the next cycle."""
         m = Module()
         head, out = self.r_span, self.w_out
         begun = Signal()

@@ -13,9 +13,11 @@ class ScanDense(UnitComponent):
     """One child per firing; the parent is popped with its last child."""
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the size."""
         return {"size": In(self.widths.crd)}
 
     def elaborate(self, platform: object) -> Module:
+        """Build the counter of children."""
         m = Module()
         head, out = self.r_ref, self.w_out
         crd = Signal(self.widths.crd)

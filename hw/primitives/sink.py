@@ -13,9 +13,11 @@ class Sink(UnitComponent):
     """Pops every token; finished with the last of `streams` whole streams."""
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the number of streams and the end of the last."""
         return {"streams": In(32), "finished": Out(1)}
 
     def elaborate(self, platform: object) -> Module:
+        """Build the counter of streams."""
         m = Module()
         head = self.r_in
         seen = Signal(32)

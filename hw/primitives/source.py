@@ -7,23 +7,33 @@ from amaranth import Module, Signal
 from amaranth.lib import memory
 from amaranth.lib.wiring import In
 
+from fuseflow.samml.units import UnitGraph, UnitInstance
+from hw.layout import Widths
 from hw.unit import UnitComponent
 
 
 class Source(UnitComponent):
-    """Issues the first `count` words of its memory, from cycle 0 on."""
+    """Issues the first `count` words of its memory, from cycle 0 on.
+
+    The memory is filled from outside, by the simulator.
+    """
+
+    def __init__(self, unit: UnitInstance, units: UnitGraph, widths: Widths) -> None:
+        super().__init__(unit, units, widths)
+        self.mem = memory.Memory(
+            shape=self.write_layout("out"), depth=self.params["words"], init=[]
+        )
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the start and the number of tokens."""
         return {"start": In(1), "count": In(32)}
 
     def elaborate(self, platform: object) -> Module:
+        """Build the position in the memory."""
         m = Module()
-        words = self.params["words"]
-        m.submodules.mem = mem = memory.Memory(
-            shape=self.write_layout("out"), depth=words, init=[]
-        )
-        read = mem.read_port(domain="comb")
-        position = Signal(range(words + 1))
+        m.submodules.mem = self.mem
+        read = self.mem.read_port(domain="comb")
+        position = Signal(range(self.mem.depth + 1))
         playing = Signal()
         fire = Signal()
         last = position + 1 == self.count

@@ -14,6 +14,7 @@ class Union(UnitComponent):
     """Every merge step writes one token, so there is nothing to hold back."""
 
     def elaborate(self, platform: object) -> Module:
+        """Write what the merge step finds."""
         m = Module()
         out = self.w_out
         left, right = self.r_left.token, self.r_right.token

@@ -17,6 +17,7 @@ class WriteCrd(UnitComponent):
     """
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the two memories and the run's figures."""
         tensor, level = self.graph.tensor(self.params["tensor"]), self.params["level"]
         self.crd_words = max(1, tensor.positions[level])
         self.seg_words = tensor.parents(level) + 1
@@ -30,6 +31,7 @@ class WriteCrd(UnitComponent):
         }
 
     def elaborate(self, platform: object) -> Module:
+        """Build the two append pointers."""
         m = Module()
         head = self.r_crd
         token = head.token

@@ -19,6 +19,7 @@ class WriteVal(UnitComponent):
         return max(1, self.graph.tensor(self.params["tensor"]).words)
 
     def ports(self) -> Mapping[str, Any]:
+        """Return the memory and the run's figures."""
         return {
             "start": In(1),
             "mem_val": Out(MemoryWrite(self.words, signed(self.widths.val))),
@@ -28,6 +29,7 @@ class WriteVal(UnitComponent):
         }
 
     def elaborate(self, platform: object) -> Module:
+        """Build the append pointer."""
         m = Module()
         head = self.r_val
         token = head.token

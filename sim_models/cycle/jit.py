@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sim_models.cycle.layout import Memory
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _functions: list[Callable[..., Any]] = []
@@ -23,6 +25,11 @@ def compiled(function: F) -> F:
     """Mark a function as part of the kernel."""
     _functions.append(function)
     return function
+
+
+def pointer(words: Any) -> Memory:
+    """Return the kernel's view of an array: compiled, a bare pointer without index checks."""
+    return words
 
 
 @cache
@@ -36,7 +43,7 @@ def link(entry: Callable[..., Any]) -> Callable[..., Any]:
     """
     import numba  # here, so that importing the models stays cheap  # noqa: PLC0415
 
-    made: dict[Callable[..., Any], Any] = {}
+    made: dict[Callable[..., Any], Any] = {pointer: _pointer_intrinsic()}
     for function in _functions:
         if function is not entry:
             made[function] = numba.njit(error_model="numpy")(function)
@@ -68,6 +75,19 @@ def source_hash() -> str:
     for file in files:
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _pointer_intrinsic() -> Any:
+    from numba.core import types  # noqa: PLC0415
+    from numba.extending import intrinsic  # noqa: PLC0415
+
+    def cast(context: Any, words: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return context.make_array(signature.args[0])(context, builder, args[0]).data
+
+        return types.CPointer(types.int64)(words), generate
+
+    return intrinsic(cast)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The one kernel: runs units from the queue until nothing more can happen."""
 
-from sim_models.cycle.jit import compiled
+from sim_models.cycle.heap import Words
+from sim_models.cycle.jit import compiled, pointer
 from sim_models.cycle.layout import (
     QUEUE,
     QUEUE_COUNT,
@@ -56,8 +57,9 @@ from sim_models.primitives.write_val import step as write_val
 
 
 @compiled
-def run(m: Memory) -> None:
+def run(words: Words) -> None:
     """Run until no queued unit is left, or a step stops the run."""
+    m = pointer(words)
     while m[QUEUE_COUNT] > 0 and m[STATUS] == 0:
         u = m[m[QUEUE] + m[QUEUE_HEAD]]
         m[QUEUE_HEAD] = m[QUEUE_HEAD] + 1 if m[QUEUE_HEAD] + 1 < m[QUEUE_SIZE] else 0

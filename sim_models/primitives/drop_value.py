@@ -26,9 +26,7 @@ def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
     fill = node.params["fill"]
 
     def thin(crds: list[tuple[int]], vals: list[tuple[int]]) -> Nested:
-        return [
-            (crd, val) for (crd,), (val,) in zip(crds, vals, strict=True) if val != fill
-        ]
+        return [(crd, val) for (crd,), (val,) in zip(crds, vals, strict=True) if val != fill]
 
     return {"out": map_fibers(thin, node.rank("crd") - 1, inputs["crd"], inputs["val"])}
 

@@ -1,5 +1,7 @@
 """Small graphs that exercise the generator."""
 
+from dataclasses import replace
+
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Connection, Extent, Graph, Node, Role, TensorDecl
 
@@ -47,37 +49,45 @@ def product(copies: int = 1, capacity: int = 9) -> Graph:
     for k in range(copies + 1):
         nodes.append(
             Node(
-                f"b{k}", "scan_compressed", {"index": "i", "tensor": "b", "level": 0},
+                f"b{k}",
+                "scan_compressed",
+                {"index": "i", "tensor": "b", "level": 0},
                 (read("ref", "root", "ref"),),
-            )  # fmt: skip
+            )
         )
     joined, refs = "b0", ["ref"]
     for k in range(1, copies + 1):
         names = ("crd", *(f"r{n}" for n in range(k)))
         nodes.append(
             Node(
-                f"join{k}", "intersect", {},
+                f"join{k}",
+                "intersect",
+                {},
                 (
                     read("left", joined, "crd", *refs, names=names),
                     read("right", f"b{k}", "crd", "ref", names=("crd", f"r{k}")),
                 ),
-            )  # fmt: skip
+            )
         )
         joined, refs = f"join{k}", [f"r{n}" for n in range(k + 1)]
     value = ""
     for k, ref in enumerate(refs):
-        nodes.append(Node(f"v{k}", "array", {"tensor": "b"}, (read("ref", joined, ref, names=("ref",)),)))
+        nodes.append(
+            Node(f"v{k}", "array", {"tensor": "b"}, (read("ref", joined, ref, names=("ref",)),))
+        )
         if not value:
             value = f"v{k}"
             continue
         nodes.append(
             Node(
-                f"mul{k}", "alu", {"op": "mul"},
+                f"mul{k}",
+                "alu",
+                {"op": "mul"},
                 (
                     read("a", value, "val", names=("a",)),
                     read("b", f"v{k}", "val", names=("b",)),
                 ),
-            )  # fmt: skip
+            )
         )
         value = f"mul{k}"
     nodes += [
@@ -98,3 +108,37 @@ def replay() -> Graph:
             Node("taken", "sink", {}, (read("in", "sum_i", "val"),)),
         ),
     )
+
+
+def column_sums(rows: int = 6, cols: int = 8, entries: int = 12) -> Graph:
+    """x(j) = sum over i of B(i,j), B in DCSR and x sparse: one kept level is accumulated."""
+    return Graph(
+        "column_sums",
+        indices={"i": rows, "j": cols},
+        tensors=(
+            TensorDecl("B", Role.INPUT, Format.parse("DCSR"), (rows, cols), (rows, entries)),
+            TensorDecl("x", Role.RESULT, Format.parse("sparse"), (cols,), (cols,)),
+        ),
+        nodes=(
+            Node("root", "root"),
+            Node(
+                "b_i", "scan_compressed", {"index": "i", "tensor": "B", "level": 0},
+                (read("ref", "root", "ref"),),
+            ),
+            Node(
+                "b_j", "scan_compressed", {"index": "j", "tensor": "B", "level": 1},
+                (read("ref", "b_i", "ref"),),
+            ),
+            Node("b_val", "array", {"tensor": "B"}, (read("ref", "b_j", "ref"),)),
+            Node(
+                "sum_i", "accumulate", {"kept": 1, "size": (Extent("B", 1),)},
+                (replace(read("crd", "b_j", "crd"), depth=8), read("val", "b_val", "val")),
+            ),
+            Node(
+                "keep", "drop_value", {},
+                (read("crd", "sum_i", "crd"), read("val", "sum_i", "val")),
+            ),
+            Node("x_crd", "write_crd", {"tensor": "x", "level": 0}, (read("crd", "keep", "crd"),)),
+            Node("x_val", "write_val", {"tensor": "x"}, (read("val", "keep", "val"),)),
+        ),
+    )  # fmt: skip

@@ -138,21 +138,19 @@ EDGES = [
 
 @pytest.mark.parametrize(("bad", "message"), EDGES)
 def test_edges(bad: Node, message: str) -> None:
-    found = problems(bad)
-    if bad.inputs and bad.inputs[0].node == "n":  # a cycle can only be written against the order
-        found = problems(replace(bad, inputs=(edge("ref", "n", "ref"),)))
-    assert found == [message]
+    assert problems(bad) == [message]
 
 
 def pair(primitive: str, left: tuple[str, ...], right: tuple[str, ...], **params) -> Node:
     return node("n", primitive, edge(*left), edge(*right), **params)
 
 
-A, D = "{crd}@i", "{crd}@i.j"
+ONE = (Extent("A", 0),)
 TYPES = [
     (pair("locate", ("crd", "s", "crd"), ("parent", "lone", "parent=ref"), size=Extent("A", 0)),
      "crd and parent are not aligned: {crd}@i and {parent}@"),
-    (pair("repeat", ("x", "lone", "x=ref"), ("signal", "lone")), "signal needs rank 1 or more, got {}@"),
+    (pair("repeat", ("x", "lone", "x=ref"), ("signal", "lone")),
+     "signal needs rank 1 or more, got {}@"),
     (pair("repeat", ("x", "s", "x=ref"), ("signal", "s")),
      "x must be aligned with all but the last level of signal: {x}@i, {}@i"),
     (pair("intersect", ("left", "lone", "crd"), ("right", "s", "crd")),
@@ -164,9 +162,9 @@ TYPES = [
     (pair("alu", ("a", "s", "a=val"), ("b", "other", "b=val"), op="add"),
      "a and b are not aligned: {a}@i and {b}@j"),
     (node("n", "reduce", edge("val", "lone", "val")), "val needs rank 1 or more, got {val}@"),
-    (pair("accumulate", ("crd", "s", "crd"), ("val", "deep", "val"), kept=1, size=(Extent("A", 0),)),
+    (pair("accumulate", ("crd", "s", "crd"), ("val", "deep", "val"), kept=1, size=ONE),
      "crd and val are not aligned: {crd}@i and {val}@i.j"),
-    (pair("accumulate", ("crd", "s", "crd"), ("val", "s", "val"), kept=1, size=(Extent("A", 0),)),
+    (pair("accumulate", ("crd", "s", "crd"), ("val", "s", "val"), kept=1, size=ONE),
      "crd needs rank 2 or more, got {crd}@i"),
     (pair("drop_value", ("crd", "s", "crd"), ("val", "other", "val")),
      "crd and val are not aligned: {crd}@i and {val}@j"),

@@ -86,7 +86,7 @@ def test_numbered_drop_units_share_a_kind() -> None:
 
 
 def test_ill_formed_graphs_do_not_flatten() -> None:
-    with pytest.raises(GraphError, match="no earlier stream 'root.out'"):
+    with pytest.raises(GraphError, match=r"no earlier stream 'root\.out'"):
         flatten(replace(product(), nodes=product().nodes[1:]))
 
 

@@ -1,0 +1,279 @@
+"""Writes the pages of the documentation that follow from definitions in the code.
+
+Run ``python -m docs.generate`` from the root of the repository; ``--check`` writes nothing
+and exits 1 when a page is stale.  To add a page, add its path and maker to `PAGES`.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+from fuseflow.samml.catalog import (
+    CATALOG,
+    REQUIRED,
+    Input,
+    Param,
+    Params,
+    Primitive,
+    TypeRuleError,
+)
+from fuseflow.samml.graph import Extent
+from fuseflow.samml.streams import Field, Kind, Level, StreamType
+from fuseflow.samml.text import print_value
+from fuseflow.samml.values import INT32
+
+ROOT = Path(__file__).parent
+NOTICE = "<!-- Written by `python -m docs.generate`: do not edit. -->\n\n"
+BASE_RANK = 4
+CHAIN = tuple(Level(index, "sample") for index in "abcdefgh")
+SIZE = Extent("T", 0)
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "source": ({"fields": ("crd/crd", "val/val"), "levels": ("i", "j")},),
+    "scan_dense": ({"bound": True}, {"bound": False}),
+    "locate": ({"parent": True}, {"parent": False}),
+    "alu": ({"op": "add"}, {"op": "mul"}),
+    "accumulate": ({"kept": 1, "size": (SIZE,)}, {"kept": 2, "size": (SIZE, SIZE)}),
+    "drop_empty": ({"signal": 1, "heights": (1, 2)},),
+}
+"""Parameters that decide about ports or timing, where the defaults do not show them all."""
+
+RANKED_BY = {"repeat": "signal", "accumulate": "crd"}
+"""The input whose rank is called d; the first one elsewhere."""
+
+
+def primitive_page(entry: Primitive) -> str:
+    """Return the page of one primitive."""
+    variants = [(shown, _sample(shown)) for shown in VARIANTS.get(entry.name, ({},))]
+    parts = [
+        f"# {entry.name}\n\n{entry.summary}\n",
+        f"## Rule\n\n{entry.rule}\n\nA token is `(payload, empty, close)`, `-` no payload.\n",
+        "## Ports\n\n" + _each(variants, partial(_ports, entry)),
+    ]
+    if entry.params:
+        parts.append("## Parameters\n\n" + _params(entry.params))
+    parts.append(f"## Units\n\nLatencies are those of value type {INT32.name}.\n")
+    parts.append(_each(variants, partial(_units, entry)))
+    internal = _each(variants, partial(_internals, entry))
+    if internal.strip():
+        parts.append("## Internal streams\n\n" + internal)
+    hazards = "".join(f"- {hazard}\n" for hazard in entry.hazards)
+    parts.append("## Hazards\n\n" + (hazards or "None: it waits for heads and room only.\n"))
+    arrays = ", ".join(f"`{name}`" for name in entry.memories)
+    parts.append("## Memories\n\n" + (f"Tensor arrays {arrays}.\n" if arrays else "None.\n"))
+    return "\n".join(parts)
+
+
+def index_page() -> str:
+    """Return the list of all primitives."""
+    rows = [(f"[{name}]({name}.md)", entry.summary) for name, entry in CATALOG.items()]
+    return "# Primitives\n\n" + _table(("primitive", "what it does"), rows)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "primitives/index.md": index_page,
+    **{f"primitives/{name}.md": partial(primitive_page, entry) for name, entry in CATALOG.items()},
+}
+"""Every generated page by its path below this folder."""
+
+
+def _sample(shown: dict[str, object]) -> Params:
+    return {"index": "z", "space": "", "size": SIZE, "tensor": "T", "level": 0} | shown
+
+
+def _each(
+    variants: Sequence[tuple[dict[str, object], Params]], make: Callable[[Params], str]
+) -> str:
+    """Make a section for every variant; those that read alike become one."""
+    sections: dict[str, list[str]] = {}
+    for shown, params in variants:
+        label = ", ".join(
+            f"`{name}={print_value(value)}`"  # pyright: ignore[reportArgumentType]
+            for name, value in shown.items()
+            if name != "size"
+        )
+        sections.setdefault(make(params), []).append(label)
+    if len(sections) == 1:
+        return next(iter(sections))
+    return "\n".join(f"With {' or '.join(labels)}:\n\n{s}" for s, labels in sections.items())
+
+
+def _ports(entry: Primitive, params: Params) -> str:
+    params = _completed(entry, params)
+    ports = entry.inputs(params)
+    inputs, outputs = _types(entry, params)
+    base = RANKED_BY.get(entry.name, ports[0].name if ports else "")
+    zero = inputs[base].rank if base else 0
+    rows = [
+        (
+            f"`{port.name}`",
+            "in",
+            _input_fields(port),
+            _rank(inputs[port.name], zero, base),
+            port.doc,
+        )
+        for port in ports
+    ]
+    rows += [
+        (f"`{name}`", "out", _output_fields(stream, ports), _rank(stream, zero, base), "")
+        for name, stream in outputs.items()
+    ]
+    table = _table(("port", "", "fields", "rank", "meaning"), rows)
+    notes = f"\nd is the rank of `{base}`.\n" if base else ""
+    if any(port.passengers for port in ports):
+        notes += "\n`port.*` stands for the further fields of that port, which ride along.\n"
+    return table + notes
+
+
+def _input_fields(port: Input) -> str:
+    roles = [_field(role, kinds) for role, kinds in port.roles]
+    return ", ".join(roles + [f"`{port.name}.*`"] * port.passengers) or "none"
+
+
+def _output_fields(stream: StreamType, ports: Sequence[Input] = ()) -> str:
+    """List fields; one that an input of several kinds passes on may be of any of them."""
+    kinds = {role: found for port in ports for role, found in port.roles}
+    return ", ".join(
+        f"`{field.name}`"
+        if field.name.endswith(".*")
+        else _field(
+            field.name,
+            kinds[field.name] if field.kind in kinds.get(field.name, ()) else (field.kind,),
+        )
+        for field in stream.fields
+    )
+
+
+def _field(name: str, kinds: Sequence[Kind]) -> str:
+    return f"`{name}` ({' or '.join(kind.value for kind in kinds)})"
+
+
+def _rank(stream: StreamType, zero: int, base: str) -> str:
+    above = stream.rank - zero
+    if not base:
+        return "length of `levels`" if stream.rank else "0"
+    return f"d{above:+d}" if above else "d"
+
+
+def _types(entry: Primitive, params: Params) -> tuple[dict[str, StreamType], dict[str, StreamType]]:
+    """Find input types that the entry's own rule accepts, and the outputs that follow."""
+    ports = entry.inputs(params)
+    for ranks in product((BASE_RANK, *range(1, len(CHAIN))), repeat=len(ports)):
+        inputs = {
+            port.name: StreamType(_sample_fields(port), CHAIN[:rank])
+            for port, rank in zip(ports, ranks, strict=True)
+        }
+        try:
+            return inputs, entry.outputs(entry.name, params, inputs)
+        except TypeRuleError:
+            continue
+    raise AssertionError(f"no ranks of inputs satisfy {entry.name}")
+
+
+def _sample_fields(port: Input) -> tuple[Field, ...]:
+    fields = tuple(Field(role, kinds[0]) for role, kinds in port.roles)
+    return fields + (Field(f"{port.name}.*", Kind.REF),) * port.passengers
+
+
+def _completed(entry: Primitive, params: Params) -> Params:
+    known = {param.name for param in entry.params}
+    return entry.complete({name: value for name, value in params.items() if name in known})
+
+
+def _params(params: Sequence[Param]) -> str:
+    rows = [
+        (
+            f"`{param.name}`",
+            param.wanted + ("" if param.least is None else f", {param.least} or more"),
+            "required" if param.default is REQUIRED else f"`{print_value(param.default)}`",
+            param.doc,
+        )
+        for param in params
+    ]
+    return _table(("parameter", "type", "default", "meaning"), rows)
+
+
+def _units(entry: Primitive, params: Params) -> str:
+    rows = [
+        (
+            f"`{unit.name or entry.name}`",
+            _names(unit.reads),
+            _names(unit.writes),
+            str(unit.latency),
+            unit.counts,
+            "a survivor waits until it is known whether it is its fiber's last"
+            if unit.holds
+            else "",
+        )
+        for unit in entry.units(_completed(entry, params), INT32)
+    ]
+    return _table(("unit", "reads", "writes", "latency", "firings count", "holder"), rows)
+
+
+def _internals(entry: Primitive, params: Params) -> str:
+    params = _completed(entry, params)
+    inputs, _ = _types(entry, params)
+    base = RANKED_BY.get(entry.name, next(iter(inputs), ""))
+    rows = [
+        (
+            f"`{name}`",
+            _output_fields(internal.type) or "none",
+            _rank(internal.type, inputs[base].rank, base),
+            str(internal.depth),
+        )
+        for name, internal in entry.internals(params, INT32, inputs).items()
+    ]
+    return _table(("stream", "fields", "rank", "depth"), rows) if rows else ""
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "nothing"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out a table, without the columns that no row fills."""
+    keep = [k for k in range(len(head)) if any(row[k] for row in rows)]
+    lines = [
+        [head[k] for k in keep],
+        ["---"] * len(keep),
+        *([row[k] for k in keep] for row in rows),
+    ]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def stale_pages() -> list[str]:
+    """Return pages that differ from what is on disk, and pages that nothing makes."""
+    stale = [
+        path
+        for path, make in PAGES.items()
+        if not (ROOT / path).is_file() or (ROOT / path).read_text() != NOTICE + make()
+    ]
+    written = {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.md")}
+    marked = {path for path in written if (ROOT / path).read_text().startswith(NOTICE)}
+    return sorted({*stale, *(marked - PAGES.keys())})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write all pages, or check them; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m docs.generate", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when stale")
+    stale = stale_pages()
+    if parser.parse_args(arguments).check:
+        for path in stale:
+            print(f"docs/{path} is stale: run `python -m docs.generate`", file=sys.stderr)
+        return int(bool(stale))
+    for path in stale:
+        target = ROOT / path
+        if path not in PAGES:
+            target.unlink()
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(NOTICE + PAGES[path]())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

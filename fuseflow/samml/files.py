@@ -1,0 +1,84 @@
+"""Output that is written whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from fuseflow.samml.errors import FuseFlowError
+
+
+class OutputError(FuseFlowError):
+    """An output cannot be written where it was asked for."""
+
+
+def write_file(path: Path, contents: str | bytes) -> None:
+    """Write one file by renaming it into place.
+
+    Parameters
+    ----------
+    path : Path
+        Its directory is made if it does not exist.
+    contents : str or bytes
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = contents.encode() if isinstance(contents, str) else contents
+    handle, scratch = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(scratch, 0o666 & ~_umask())
+        os.replace(scratch, path)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise
+
+
+def write_directory(target: Path, files: Mapping[str, str]) -> None:
+    """Write a directory of files, replacing an earlier one of the same files.
+
+    Parameters
+    ----------
+    target : Path
+        Made with its parents.  What it holds already must be among `files`.
+    files : mapping of str to str
+        Name to text.
+
+    Raises
+    ------
+    OutputError
+        The target is not a directory or holds something else.
+    """
+    if target.exists():
+        if not target.is_dir():
+            raise OutputError(f"'{target}' is not a directory: choose another place")
+        foreign = sorted({entry.name for entry in target.iterdir()} - {*files})
+        if foreign:
+            raise OutputError(
+                f"'{target}' holds '{foreign[0]}', which this command did not write: move it or "
+                "choose another place"
+            )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
+        fresh = Path(scratch) / "fresh"
+        fresh.mkdir()
+        for name, text in files.items():
+            (fresh / name).write_text(text, newline="\n")
+        if target.exists():
+            old = Path(scratch) / "old"
+            os.replace(target, old)
+            try:
+                os.replace(fresh, target)
+            except OSError:
+                os.replace(old, target)
+                raise
+            shutil.rmtree(old)
+        else:
+            os.replace(fresh, target)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

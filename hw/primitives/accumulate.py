@@ -1,0 +1,212 @@
+"""accumulate: sums over an outer level while keeping one or two inner levels."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from fuseflow.samml.graph import Node
+from fuseflow.samml.units import UnitGraph
+from hw.banks import Banks, EmitPort, FillPort
+from hw.bits import any_of
+from hw.geometry import Geometry
+from hw.layout import Widths
+from hw.unit import UnitComponent
+
+
+def shared(node: Node, units: UnitGraph, widths: Widths) -> Banks:
+    """Build the banks that the fill and emit units of a node share."""
+    params = cast(Mapping[str, Any], node.params)
+    graph = units.graph
+    return Banks(
+        Geometry.of(params, graph),
+        params["banks"],
+        params["adder"] or graph.value.adder,
+        widths.val,
+        widths.crd,
+        dense=params["mode"] == "dense",
+    )
+
+
+class Fill(UnitComponent):
+    """Adds the payloads of a row into its bank; writes one row token at the row's end.
+
+    Two reasons make it wait beside heads: a row's first token waits for a free bank, and a payload
+    until the adder has taken the row's previous one at the same coordinate.
+    """
+
+    @property
+    def kept(self) -> int:
+        """Levels that are kept."""
+        return self.params["kept"]
+
+    def ports(self) -> Mapping[str, Any]:
+        """Return the banks, the sizes and the flags."""
+        geometry = Geometry.of(self.params, self.graph)
+        return {
+            "banks": Out(FillPort(geometry, self.widths.val)),
+            **{f"size_{k}": In(self.widths.crd) for k in range(self.kept)},
+            "overflow": Out(1),
+            "range_error": Out(1),
+        }
+
+    def elaborate(self, platform: object) -> Module:
+        """Build the firing rule and the row pipeline."""
+        m = Module()
+        banks, crd, token = self.banks, self.r_crd, self.r_crd.token
+        fire, payload, ends, inside = Signal(), Signal(), Signal(), Signal()
+        in_row = Signal()
+        m.d.comb += [
+            payload.eq(token.empty == 0),
+            ends.eq(token.close > self.kept),
+            inside.eq(self._address(m)),
+            fire.eq(
+                self._valid()
+                & (in_row | banks.free)
+                & (~ends | self.w_row.room)
+                & ~(payload & self._hazard(m, fire, payload, ends))
+            ),
+            crd.pop.eq(fire),
+            self.r_val.pop.eq(fire),
+            banks.begin.eq(fire & ~in_row),
+            banks.end.eq(fire & ends),
+            banks.copy.eq(token.empty > self.kept + 1),
+            banks.add.eq(fire & payload & inside),
+            banks.value.eq(self.r_val.token.data.val),
+            self.range_error.eq(fire & payload & ~inside),
+            self.overflow.eq(banks.overflow),
+        ]
+        if self.kept == 2:
+            m.d.comb += self.r_outer.pop.eq(fire & (token.close != 0))
+        with m.If(fire):
+            m.d.sync += in_row.eq(~ends)
+        self._row(m, fire & ends)
+        return m
+
+    def _valid(self) -> Value:
+        """Whether every head is there."""
+        valid = self.r_crd.valid & self.r_val.valid
+        return valid & self.r_outer.valid if self.kept == 2 else valid
+
+    def _address(self, m: Module) -> Value:
+        """Drive the address of the heads' coordinates; return whether it lies in the sizes."""
+        geometry = Geometry.of(self.params, self.graph)
+        crd = self.r_crd.token.data.crd
+        if self.kept == 1:
+            m.d.comb += self.banks.address.eq(crd)
+            return crd < self.size_0
+        outer = self.r_outer.token.data.crd
+        inner = Signal(geometry.inner_bits)
+        m.d.comb += [inner.eq(crd), self.banks.address.eq(Cat(inner, outer))]
+        return (outer < self.size_0) & (crd < self.size_1)
+
+    def _hazard(self, m: Module, fire: Signal, payload: Signal, ends: Signal) -> Value:
+        """Return whether the adder still works on this row's sum at the heads' coordinate."""
+        adder = self.params["adder"] or self.graph.value.adder
+        address = self.banks.address
+        busy: Value = fire & payload & ~ends
+        place: Value = address
+        hits: list[Value] = []
+        for age in range(1, adder):
+            recent = Signal(name=f"recent{age}")
+            recent_address = Signal.like(address, name=f"recent_address{age}", reset_less=True)
+            m.d.sync += [recent.eq(busy), recent_address.eq(place)]
+            hits.append(recent & (recent_address == address))
+            busy, place = recent & ~(fire & ends), recent_address
+        return any_of(hits)
+
+    def _row(self, m: Module, issue: Value) -> None:
+        """Issue the row's token; it is pushed latency - 1 cycles later."""
+        token, row = self.r_crd.token, self.w_row
+        above = self.kept + 1
+        deep = token.empty > above
+        layout = data.StructLayout({"empty": len(row.token.empty), "close": len(row.token.close)})
+        valid: Value = issue
+        now = Signal(layout)
+        m.d.comb += [
+            now.empty.eq(Mux(deep, token.empty - above, 0)),
+            now.close.eq(token.close - above),
+            row.issue.eq(issue),
+        ]
+        for stage in range(1, self.unit.unit.latency):
+            pushing = Signal(name=f"pushing{stage}")
+            later = Signal(layout, name=f"row{stage}", reset_less=True)
+            m.d.sync += [pushing.eq(valid), later.eq(now)]
+            valid, now = pushing, later
+        m.d.comb += [
+            row.push.eq(valid),
+            row.token.empty.eq(now.empty),
+            row.token.close.eq(now.close),
+        ]
+
+
+class Emit(UnitComponent):
+    """Writes the sums of a row, one a cycle; pops the row with the last and frees its bank."""
+
+    @property
+    def kept(self) -> int:
+        """Levels that are kept."""
+        return self.params["kept"]
+
+    def ports(self) -> Mapping[str, Any]:
+        """Return the banks and, in dense mode, the size."""
+        geometry = Geometry.of(self.params, self.graph)
+        dense = self.params["mode"] == "dense"
+        return {
+            "banks": Out(EmitPort(geometry, self.widths.val, self.widths.crd)),
+            **({"size_0": In(self.widths.crd)} if dense else {}),
+        }
+
+    def elaborate(self, platform: object) -> Module:
+        """Build the firing rule and the output pipelines."""
+        m = Module()
+        row, banks, out = self.r_row, self.banks, self.w_out
+        fire, roomy = Signal(), Signal()
+        m.d.comb += [
+            roomy.eq(out.room),
+            fire.eq(row.valid & banks.ready & roomy),
+            row.pop.eq(fire & banks.last),
+            banks.take.eq(fire),
+        ]
+        if self.params["mode"] == "dense":
+            m.d.comb += banks.size.eq(self.size_0)
+        inner_bits = Geometry.of(self.params, self.graph).inner_bits
+        close = Mux(banks.last_inner, self.kept - 1, 0)
+        self._stream(m, "out", fire, banks.address[:inner_bits], self.kept, close)
+        m.d.comb += out.token.data.val.eq(banks.value)
+        if self.kept == 2:
+            outer = banks.address[inner_bits:]
+            m.d.comb += roomy.eq(out.room & (~banks.last_inner | self.w_outer.room))
+            self._stream(m, "outer", fire & banks.last_inner, outer, 1, 0)
+        return m
+
+    def _stream(
+        self, m: Module, name: str, issue: Value, crd: Value, height: int, close: Any
+    ) -> None:
+        """Write a stream `height` levels below the row: pushed two cycles after the issue."""
+        writer, row, banks = getattr(self, f"w_{name}"), self.r_row.token, self.banks
+        layout = self.write_layout(name)
+        now = Signal(layout, name=f"{name}_issued")
+        m.d.comb += [
+            writer.issue.eq(issue),
+            now.empty.eq(Mux(banks.none, row.empty + height, 0)),
+            now.close.eq(Mux(banks.last, row.close + height, close)),
+            now.data.crd.eq(crd),
+        ]
+        valid = issue
+        for stage in range(1, self.unit.unit.latency):
+            pushing = Signal(name=f"{name}_pushing{stage}")
+            later = Signal(layout, name=f"{name}{stage}", reset_less=True)
+            m.d.sync += [pushing.eq(valid), later.eq(now)]
+            valid, now = pushing, later
+        m.d.comb += [
+            writer.push.eq(valid),
+            writer.token.empty.eq(now.empty),
+            writer.token.close.eq(now.close),
+            writer.token.data.crd.eq(now.data.crd),
+        ]
+
+
+COMPONENTS = {"fill": Fill, "emit": Emit}

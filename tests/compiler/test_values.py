@@ -1,0 +1,167 @@
+"""Values: the golden meaning of what we compile is the dense truth."""
+
+from functools import cache
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuseflow.compiler import compile_statement
+from fuseflow.compiler.counts import product_counts
+from fuseflow.compiler.order import orders
+from fuseflow.compiler.problem import Problem
+from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.tokens import Nested
+from fuseflow.tensor import Tensor
+from sim_models.golden import evaluate as run_golden
+from tests.compiler.kernels import SHARED, Kernel, single_kernels
+from tests.compiler.running import formats, operands, run, statements
+
+INPUTS = SHARED / "peers" / "inputs"
+
+OPERANDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "matmul": {"small": ("B", "C"), "rect": ("B", "C"), "r100": ("B", "C")},
+    "mat_elemmul": {"small": ("B", "E"), "rect": ("B", "E"), "r100": ("B", "C")},
+    "mat_elemadd": {"small": ("B", "E"), "rect": ("B", "E"), "r100": ("B", "C")},
+    "mat_elemadd3": {"small": ("B", "E", "F"), "rect": ("B", "E", "F"), "r100": ("B", "C", "D")},
+    "mat_identity": {"small": ("B",), "r100": ("B",), "lp_scsd1": ("B",)},
+    "mat_vecmul": {
+        "small": ("B", "vec5"), "rect": ("B", "vec40"), "r100": ("B", "vec_a"),
+        "lp_scsd1": ("B", "shipped_mat_vecmul_c"),
+    },
+    "spmv_csr_dense": {"rect": ("B", "vec40"), "r100": ("B", "vec_dense")},
+    "vec_elem": {"v2000": ("b20", "c20"), "r100": ("vec_a", "vec_b")},
+    "vec_identity": {"r100": ("vec_a",)},
+    "vec_decompress": {"r100": ("vec_a",)},
+    "vec_compress": {"r100": ("vec_a",)},
+    "vec_scalar_mul": {"r100": ("=3", "vec_a")},
+    "vec_mul_chain": {"r100": ("vec_a", "vec_b", "vec_dense", "vec_a")},
+    "tensor3_elem": {"ts": ("B", "C")},
+    "tensor3_identity": {"ts": ("B",)},
+    "tensor3_innerprod": {"ts": ("B", "C")},
+    "tensor3_ttv": {"ts": ("B", "ttv_c")},
+    "tensor3_ttm": {"ts": ("B", "ttm_C")},
+    "tensor3_mttkrp": {"ts": ("B", "mk_C", "mk_D")},
+    "mat_sddmm": {"r100": ("B", "C", "D")},
+    "mat_mattransmul": {
+        "small": ("=2", "B", "vec6", "=-3", "vec5"),
+        "lp_scsd1": ("=2", "B", "shipped_mat_mattransmul_d", "=2", "shipped_mat_mattransmul_f"),
+    },
+    "mat_residual": {
+        "small": ("vec6", "B", "vec5"),
+        "lp_scsd1": ("shipped_mat_residual_b", "B", "shipped_mat_residual_d"),
+    },
+    "vec_column_sum": {"rect": ("B",), "r100": ("B",)},
+    "mat_slice_sum": {"ts": ("B",)},
+}  # fmt: skip
+"""Operand files of every kernel, by the longest prefix of its name; ``=n`` is a scalar."""
+
+CASES = [
+    pytest.param(kernel, family, files, id=f"{kernel.name}-{family}")
+    for kernel in single_kernels()
+    for family, files in OPERANDS[
+        max((key for key in OPERANDS if kernel.name.startswith(key)), key=len)
+    ].items()
+]
+
+
+@cache
+def read(family: str, file: str, form: str) -> Tensor:
+    if file.startswith("="):
+        return Tensor.from_numpy("T", int(file[1:]))
+    found = [INPUTS / f"{family}_{file}{suffix}" for suffix in (".mtx", ".npz")]
+    path = next(path for path in found if path.exists())
+    return Tensor.read(path, form, round_values=True)
+
+
+@pytest.mark.skipif(not INPUTS.exists(), reason="the peers' inputs are not beside the repository")
+@pytest.mark.parametrize(("kernel", "family", "files"), CASES)
+def test_kernels_on_the_peers_inputs(kernel: Kernel, family: str, files: tuple[str, ...]) -> None:
+    names = [name for name in kernel.formats if name not in "Xx"]
+    tensors = {
+        name: read(family, file, kernel.formats[name]).rename(name)
+        for name, file in zip(names, files, strict=True)
+    }
+    run(kernel.program, kernel.formats, tensors, order=kernel.order)
+
+
+@settings(deadline=None, max_examples=150, print_blob=True)
+@given(st.data())
+def test_random_statements(data: st.DataObject) -> None:
+    """Any statement, formats and allowed order: the truth, or a refusal with a way out."""
+    statement = data.draw(statements(), label="statement")
+    forms = {
+        access.tensor: data.draw(formats(len(access.indices)), label=str(access))
+        for access in {a.tensor: a for a in (statement.target, *statement.operands)}.values()
+    }
+    tensors = data.draw(operands(statement, forms))
+    refusal = ""
+    try:
+        allowed = list(islice(orders(Problem(statement, forms)), 24))
+        order = data.draw(st.sampled_from(allowed), label="order")
+        run(statement, forms, tensors, order=order)
+    except LoweringError as error:
+        refusal = str(error)
+    assert not refusal or "; store" in refusal or "; use an order" in refusal
+
+
+def test_the_cheapest_order_has_the_same_values() -> None:
+    rng = np.random.default_rng(7)
+    b = Tensor.from_numpy("B", rng.integers(-2, 3, (6, 5)), "dd")
+    c = Tensor.from_numpy("C", rng.integers(-1, 2, (5, 7)), "dd")
+    outcome = run("X(i,j) = B(i,k) * C(k,j)", {"X": "dd"}, {"B": b, "C": c})
+    assert sorted(outcome.lowered.order) == ["i", "j", "k"]
+
+
+def payloads(nested: Nested, rank: int) -> int:
+    return 1 if rank == 0 else sum(payloads(child, rank - 1) for child in nested)
+
+
+@pytest.mark.parametrize(
+    ("text", "forms", "order"),
+    [
+        ("X(i,j) = B(i,k) * C(k,j)", {"X": "ss", "B": "ss", "C": "ss"}, "i,k,j"),
+        ("X(i,j) = B(i,k) * C(k,j)", {"X": "ss", "B": "ss:1,0", "C": "ss"}, "k,i,j"),
+        ("X(i,j) = B(i,k) * C(k,j)", {"X": "ss", "B": "ss", "C": "ss:1,0"}, "i,j,k"),
+        ("x(i) = B(i,j) * c(j)", {"x": "d", "B": "ds", "c": "d"}, "i,j"),
+        ("X(i,j) = B(i,j) * C(i,k) * D(k,j)",
+         {"X": "ss", "B": "ss", "C": "dd", "D": "dd:1,0"}, "i,j,k"),
+    ],
+)  # fmt: skip
+def test_no_more_multiplications_than_the_closed_form(
+    text: str, forms: dict[str, str], order: str
+) -> None:
+    rng = np.random.default_rng(11)
+    statement_tensors = {
+        name: Tensor.from_numpy(
+            name, rng.integers(1, 9, (12,) * (1 if name.islower() else 2))
+            * (rng.random((12,) * (1 if name.islower() else 2)) < 0.3), form,
+        )
+        for name, form in forms.items() if name not in "Xx"
+    }  # fmt: skip
+    outcome = run(text, forms, statement_tensors, order=order)
+    stored = {
+        name: np.ones(each.shape, bool) if "d" * each.rank in forms[name] else each.to_numpy() != 0
+        for name, each in statement_tensors.items()
+    }
+    last = [node.name for node in outcome.lowered.graph.nodes if node.primitive == "alu"][-1]
+    rank = outcome.golden.types[last, "out"].rank
+    assert payloads(outcome.golden.streams[last, "out"][0], rank) == sum(
+        product_counts(outcome.lowered.statement, stored)
+    )
+
+
+def test_an_overflow_wraps_and_is_flagged() -> None:
+    big = Tensor.from_numpy("b", [2**31 - 1, 1], "s")
+    graph = compile_statement("x(i) = b(i) + b(i)", {"x": "s"}, tensors=[big]).graph
+    golden = run_golden(graph, {"b": big.image()}, {"x": (2,)})
+    assert list(golden.outputs["x"].vals) == [-2, 2]
+    assert golden.flags.overflow
+
+
+def test_capacity_of_a_result_is_its_volume() -> None:
+    b = Tensor.from_numpy("B", np.ones((3, 4), int), "ss")
+    outcome = run("X(i,j) = B(i,j)", {"X": "ss"}, {"B": b})
+    assert outcome.lowered.graph.tensor("X").positions == (3, 12)

@@ -1,0 +1,124 @@
+"""The Verilog text: deterministic, without data, paths, keywords or long initial blocks."""
+
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gen.plan import Plan
+from gen.verilog import verilog
+from tests.gen import graphs
+from verif.toolchain import find_verilator
+
+ROOT = Path(__file__).parents[2]
+HARMLESS = (
+    "DECLFILENAME", "UNUSEDSIGNAL", "PROCASSINIT", "WIDTHEXPAND", "WIDTHTRUNC", "CASEINCOMPLETE",
+    "CMPCONST", "UNSIGNED", "BLKSEQ",
+)  # fmt: skip
+"""Lints against the style of generated code."""
+
+GRAPHS = {
+    graph.name: graph
+    for graph in (graphs.row_sums(), graphs.product(2), graphs.replay(), graphs.column_sums())
+}
+
+
+@cache
+def printed(name: str) -> str:
+    return verilog(GRAPHS[name], gated=True)
+
+
+@pytest.fixture(params=GRAPHS)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def text(name: str) -> str:
+    return printed(name)
+
+
+def test_no_machine_leaks(text: str) -> None:
+    for leak in ("src =", str(ROOT), ".py", "site-packages", "verilog_backend", "Yosys", "enum_"):
+        assert leak not in text
+
+
+def test_no_signal_is_without_bits(text: str) -> None:
+    assert "[-1:0]" not in text
+
+
+def test_every_constant_assignment_settles(text: str) -> None:
+    assert not re.search(r"always @\*\n.* = \d+'\w+;", text)
+
+
+def test_modules_are_prefixed(text: str) -> None:
+    modules = re.findall(r"^module \\?(\S+)", text, re.MULTILINE)
+    assert all(name.startswith("ff_") for name in modules)
+
+
+def test_two_processes_print_the_same_text() -> None:
+    script = (
+        "from tests.gen import graphs; from gen.verilog import verilog; import hashlib;"
+        "print(hashlib.sha256(verilog(graphs.row_sums(), gated=True).encode()).hexdigest())"
+    )
+    digests = set()
+    for seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+def test_a_large_memory_has_no_initial_contents() -> None:
+    graph = graphs.row_sums(rows=1000, cols=1000, entries=65536)
+    assert "mem[0] = " not in verilog(graph)
+    assert "reg [31:0] mem [65535:0];" in verilog(graph)
+
+
+def test_word_zero_of_a_result_segment_array_is_zero() -> None:
+    blocks = re.findall(r"initial begin\n((?:\s+mem\[\d+\] = .*;\n)+)", printed("product"))
+    assert [block.strip() for block in blocks] == ["mem[0] = 4'h0;"]
+
+
+def test_memories_have_the_declared_words(name: str, text: str) -> None:
+    modules = re.split(r"^module ", text, flags=re.MULTILINE)
+    plan = Plan.of(GRAPHS[name])
+    for array in plan.arrays:
+        for memory in array.memories:
+            (module,) = (m for m in modules if m.startswith(f"\\{plan.top}.{memory.name} "))
+            assert f"reg [{memory.width - 1}:0] mem [{memory.depth - 1}:0];" in module
+
+
+def test_gates_are_ports_of_gated_edges_only() -> None:
+    graph = graphs.row_sums()
+    assert "gate_" not in verilog(graph)
+    ports = set(re.findall(r"input \[\d+:0\] (gate_\w+);", printed(graph.name)))
+    edges = Plan.of(graph).units.edges
+    numbers = [k for k, edge in enumerate(edges) if edge.gated]
+    assert len(numbers) == len(edges) - 1
+    assert ports == {f"gate_{kind}_{k}" for kind in ("room", "head") for k in numbers}
+
+
+@pytest.mark.rtl
+@pytest.mark.parametrize("name", sorted(GRAPHS.keys() - {"replay"}))
+def test_verilator_takes_it_as_system_verilog(name: str, tmp_path: Path) -> None:
+    """In particular no name is a keyword, no wire is empty and no block is without events.
+
+    The token memory of a source is loaded by the bench alone, so Verilator finds it undriven.
+    """
+    tool = find_verilator()
+    if tool.path is None:
+        pytest.skip(f"Verilator is missing: {tool.note}")
+    source = tmp_path / "tile.sv"
+    source.write_text(printed(name))
+    options = [f"-Wno-{name}" for name in HARMLESS]
+    top = Plan.of(GRAPHS[name]).top
+    command = [tool.path, "--lint-only", "-Wall", *options, "--top-module", top, source]
+    environment = os.environ | {"VERILATOR_ROOT": str(tool.path.parents[1])}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
