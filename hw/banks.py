@@ -175,12 +175,9 @@ class Banks(Component):
             ended.valid.eq(fill.end),
             ended.copy.eq(fill.copy),
             ended.bank.eq(filling),
-            # A sum that is written while it is read comes from the write port.
-            forwarded.eq(
-                adder.done
-                & (adder.done_place.bank == filling)
-                & (adder.done_place.address == fill.address)
-            ),
+            # A sum that is written while it is read comes from the write port.  Another row's sum
+            # does no harm: fewer than A cycles into this row, the address is not touched here.
+            forwarded.eq(adder.done & (adder.done_place.address == fill.address)),
             written.eq(adder.total),
         ]
         touched = self._touch(m, banks, where, fired)

@@ -1,0 +1,1 @@
+"""Software readers of a SAMML graph: golden meaning and cycle model."""

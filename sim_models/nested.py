@@ -6,7 +6,7 @@ A leaf is a tuple of field values in the bundle's order; a null ref is None.
 from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 from fuseflow.samml.errors import TokenError
 from fuseflow.samml.tokens import Nested
@@ -46,15 +46,23 @@ def map_fibers(function: Callable[..., Any], levels: int, *streams: Nested) -> N
     return [map_fibers(function, levels - 1, *children) for children in aligned(streams)]
 
 
-def columns(nested: Nested, rank: int, picked: Sequence[int]) -> Nested:
+def columns(nested: Nested, rank: int, picked: tuple[int, ...]) -> Nested:
     """Keep the given fields of every leaf."""
-    match list(picked):
-        case []:
-            return map_fibers(lambda _: (), rank, nested)
-        case [one]:
-            return map_fibers(lambda leaf: (leaf[one],), rank, nested)
-        case several:
-            return map_fibers(itemgetter(*several), rank, nested)
+    match picked:
+        case ():
+            return map_fibers(_nothing, rank, nested)
+        case (one,):
+
+            def pick(leaf: tuple[Any, ...]) -> tuple[Any]:
+                return (leaf[one],)
+
+            return map_fibers(pick, rank, nested)
+        case _:
+            return map_fibers(cast(Callable[[Any], Any], itemgetter(*picked)), rank, nested)
+
+
+def _nothing(_: object) -> tuple[()]:
+    return ()
 
 
 def fibers(nested: Nested, levels: int) -> Iterator[Nested]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from fuseflow.samml.errors import TensorError
@@ -133,7 +134,15 @@ class NodeView:
 
     def wrap(self, exact: int) -> int:
         """Bring an exact result into the value type, noting an overflow."""
-        wrapped = self.value.wrap(exact)
-        if wrapped != exact:
-            self.flags.overflow = True
-        return wrapped
+        if self._low <= exact <= self._high:
+            return exact
+        self.flags.overflow = True
+        return self.value.wrap(exact)
+
+    @cached_property
+    def _low(self) -> int:
+        return self.value.low
+
+    @cached_property
+    def _high(self) -> int:
+        return self.value.high

@@ -144,6 +144,7 @@ def _simulate(simulation: Simulation, directory: Path) -> list[dict[str, Any]]:
         runner.test(
             test_module="verif.bench",
             hdl_toplevel=TOP,
+            hdl_toplevel_lang="verilog",
             build_dir=simulation.directory,
             test_dir=directory,
             results_xml=str(results),

@@ -31,8 +31,9 @@ def explain(build: Builder, graph: UnitGraph) -> DeadlockError:
             "check the streams of the sources and the order of the graph's levels",
             by_name, (), None,
         )  # fmt: skip
-    full = [e for u, e in circle if graph.edges[e].writer == u]
-    edge = graph.edges[full[0]]
+    full = [graph.edges[e] for u, e in circle if graph.edges[e].writer == u]
+    # The depth of an internal edge is the catalog's; that of another one can be given.
+    edge = next((edge for edge in full if edge.gated), full[0])
     steps = [
         f"{names[u]} waits for {'room on' if graph.edges[e].writer == u else 'a token of'} "
         f"{graph.edges[e].name}"

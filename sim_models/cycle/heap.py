@@ -1,12 +1,11 @@
 """The kernel's memory while it is being laid out, and when it must grow."""
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_models.cycle.layout import HEADER_WORDS, Memory
+from sim_models.cycle.layout import HEADER_WORDS
 
 Words = npt.NDArray[np.int64]
 
@@ -18,22 +17,19 @@ class Heap:
     ----------
     words : ndarray of int64
         Replaced when the heap grows: do not keep it.
+    used : int
+        Words handed out so far; those behind them are spare.
     """
 
     def __init__(self) -> None:
         self.words: Words = np.zeros(1 << 14, np.int64)
-        self._used = HEADER_WORDS
-
-    @property
-    def memory(self) -> Memory:
-        """The words as step functions see them."""
-        return cast(Memory, self.words)
+        self.used = HEADER_WORDS
 
     def reserve(self, count: int) -> int:
         """Return the offset of a fresh block of zeros."""
-        offset, self._used = self._used, self._used + count
-        if self._used > len(self.words):
-            grown = np.zeros(max(self._used, 2 * len(self.words)), np.int64)
+        offset, self.used = self.used, self.used + count
+        if self.used > len(self.words):
+            grown = np.zeros(max(self.used, 2 * len(self.words)), np.int64)
             grown[:offset] = self.words[:offset]
             self.words = grown
         return offset

@@ -2,18 +2,21 @@
 
 Step functions are spread over many files, and Numba's cache looks at the file of the
 cached function only.  So the cache lies in a directory named after a hash of all of them.
-Until `link` runs, step functions are plain Python and Numba is not even imported.
+Step functions themselves stay plain Python, and Numba is imported by `link` only.
 """
 
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
+from fuseflow.samml import digest as samml_digest
+from fuseflow.samml import gates as samml_gates
 from sim_models.cycle.layout import Memory
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,20 +44,43 @@ def link(entry: Callable[..., Any]) -> Callable[..., Any]:
     entry : callable
         The one whose machine code is cached.
     """
-    import numba  # here, so that importing the models stays cheap  # noqa: PLC0415
+    import numba  # here, so that importing the models stays cheap
 
     made: dict[Callable[..., Any], Any] = {pointer: _pointer_intrinsic()}
-    for function in _functions:
-        if function is not entry:
-            made[function] = numba.njit(error_model="numpy")(function)
-    # A marked function finds the others through its module's globals.
-    for function in _functions:
-        namespace: dict[str, Any] = function.__globals__  # type: ignore[attr-defined]
-        for name, value in list(namespace.items()):
-            if callable(value) and value in made:
-                namespace[name] = made[value]
-    with _cache_directory(cache_directory()):
-        return numba.njit(error_model="numpy", cache=True)(entry)
+    namespaces: dict[str, dict[str, Any]] = {}
+    with _settings(CACHE_DIR=str(cache_directory()), LOOP_VECTORIZE=0, SLP_VECTORIZE=0):
+        for function in _functions:
+            # A copy whose globals are compiled functions, so that the modules keep theirs.
+            namespace = namespaces.setdefault(function.__module__, _globals(function))
+            copy = FunctionType(_code(function), namespace, function.__name__)
+            if function is not entry:
+                made[function] = numba.njit(error_model="numpy")(copy)
+        for namespace in namespaces.values():
+            for name, value in namespace.items():
+                if isinstance(value, FunctionType) and value in made:
+                    namespace[name] = made[value]
+        kernel = FunctionType(_code(entry), namespaces[entry.__module__], entry.__name__)
+        cached = _writable(cache_directory())
+        return numba.njit("void(int64[::1])", error_model="numpy", cache=cached)(kernel)
+
+
+def _writable(directory: Path) -> bool:
+    """Make a directory; False, which costs a compilation per process, where that fails."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(directory, os.W_OK)
+
+
+def _globals(function: Callable[..., Any]) -> dict[str, Any]:
+    assert isinstance(function, FunctionType)
+    return dict(function.__globals__)
+
+
+def _code(function: Callable[..., Any]) -> CodeType:
+    assert isinstance(function, FunctionType)
+    return function.__code__
 
 
 def cache_directory() -> Path:
@@ -71,6 +97,7 @@ def source_hash() -> str:
     """Hash every source file that holds a marked function or a constant they use."""
     package = Path(__file__).parent
     files = sorted(package.glob("*.py")) + sorted((package.parent / "primitives").glob("*.py"))
+    files += [Path(str(module.__file__)) for module in (samml_digest, samml_gates)]
     digest = hashlib.sha256(sys.version.encode())
     for file in files:
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
@@ -78,8 +105,8 @@ def source_hash() -> str:
 
 
 def _pointer_intrinsic() -> Any:
-    from numba.core import types  # noqa: PLC0415
-    from numba.extending import intrinsic  # noqa: PLC0415
+    from numba.core import types
+    from numba.extending import intrinsic
 
     def cast(context: Any, words: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -91,12 +118,15 @@ def _pointer_intrinsic() -> Any:
 
 
 @contextmanager
-def _cache_directory(path: Path) -> Iterator[None]:
-    from numba.core import config  # noqa: PLC0415
+def _settings(**wanted: Any) -> Generator[None]:
+    """Set Numba's settings for a while: where to cache, and no vectorizers (no use here)."""
+    from numba.core import config
 
-    before: str = config.CACHE_DIR  # type: ignore[attr-defined]
-    config.CACHE_DIR = str(path)  # type: ignore[attr-defined]
+    before = {name: getattr(config, name) for name in wanted}
+    for name, value in wanted.items():
+        setattr(config, name, value)
     try:
         yield
     finally:
-        config.CACHE_DIR = before  # type: ignore[attr-defined]
+        for name, value in before.items():
+            setattr(config, name, value)

@@ -10,7 +10,6 @@ from sim_models.cycle.layout import (
     STATUS,
     U_KIND,
     U_QUEUED,
-    Memory,
 )
 from sim_models.cycle.units import (
     ALU,
@@ -65,48 +64,44 @@ def run(words: Words) -> None:
         m[QUEUE_HEAD] = m[QUEUE_HEAD] + 1 if m[QUEUE_HEAD] + 1 < m[QUEUE_SIZE] else 0
         m[QUEUE_COUNT] -= 1
         m[u + U_QUEUED] = 0
-        _step(m, u, m[u + U_KIND])
-
-
-@compiled
-def _step(m: Memory, u: int, kind: int) -> None:
-    if kind == ROOT:
-        root(m, u)
-    elif kind == SOURCE:
-        source(m, u)
-    elif kind == SINK:
-        sink(m, u)
-    elif kind == SCAN_DENSE:
-        scan_dense(m, u)
-    elif kind == LOOKUP:
-        lookup(m, u)
-    elif kind == SCAN_EMIT:
-        scan_emit(m, u)
-    elif kind == LOCATE:
-        locate(m, u)
-    elif kind == ARRAY:
-        array(m, u)
-    elif kind == REPEAT:
-        repeat(m, u)
-    elif kind == INTERSECT:
-        intersect(m, u)
-    elif kind == UNION:
-        union(m, u)
-    elif kind == ALU:
-        alu(m, u)
-    elif kind == REDUCE:
-        reduce(m, u)
-    elif kind == FILL:
-        fill(m, u)
-    elif kind == ROW_EMIT:
-        row_emit(m, u)
-    elif kind == DROP_VALUE:
-        drop_value(m, u)
-    elif kind == DROP_OUTER:
-        drop_outer(m, u)
-    elif kind == DROP_INNER:
-        drop_inner(m, u)
-    elif kind == WRITE_CRD:
-        write_crd(m, u)
-    elif kind == WRITE_VAL:
-        write_val(m, u)
+        kind = m[u + U_KIND]
+        if kind == ROOT:
+            root(m, u)
+        elif kind == SOURCE:
+            source(m, u)
+        elif kind == SINK:
+            sink(m, u)
+        elif kind == SCAN_DENSE:
+            scan_dense(m, u)
+        elif kind == LOOKUP:
+            lookup(m, u)
+        elif kind == SCAN_EMIT:
+            scan_emit(m, u)
+        elif kind == LOCATE:
+            locate(m, u)
+        elif kind == ARRAY:
+            array(m, u)
+        elif kind == REPEAT:
+            repeat(m, u)
+        elif kind == INTERSECT:
+            intersect(m, u)
+        elif kind == UNION:
+            union(m, u)
+        elif kind == ALU:
+            alu(m, u)
+        elif kind == REDUCE:
+            reduce(m, u)
+        elif kind == FILL:
+            fill(m, u)
+        elif kind == ROW_EMIT:
+            row_emit(m, u)
+        elif kind == DROP_VALUE:
+            drop_value(m, u)
+        elif kind == DROP_OUTER:
+            drop_outer(m, u)
+        elif kind == DROP_INNER:
+            drop_inner(m, u)
+        elif kind == WRITE_CRD:
+            write_crd(m, u)
+        elif kind == WRITE_VAL:
+            write_val(m, u)

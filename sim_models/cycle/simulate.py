@@ -14,8 +14,8 @@ from fuseflow.samml.units import UnitEdge, UnitGraph
 from sim_models.cycle import layout as at
 from sim_models.cycle.build import Builder, Ideal
 from sim_models.cycle.deadlock import explain, waits
-from sim_models.cycle.heap import Words
 from sim_models.cycle.grow import grow_ring, grow_rows
+from sim_models.cycle.heap import Words
 from sim_models.cycle.jit import link
 from sim_models.cycle.kernel import run
 from sim_models.cycle.result import CycleResult, EdgeReport, EdgeTrace, UnitReport
@@ -174,20 +174,24 @@ def _grow_rings(build: Builder) -> bool:
 
 
 def _ends(build: Builder) -> list[tuple[int, int]]:
-    """Return, for every writer and sink, how many streams ended there and when."""
+    """Return, for every writer and sink, how many streams are missing and when the last ended."""
     words = build.heap.words
-    return [
-        (int(words[unit + at.U_ENDS]), int(words[unit + at.U_END]))
-        for unit in build.units
-        if words[unit + at.U_KIND] in (SINK, WRITE_CRD, WRITE_VAL)
-    ]
+    streams: list[int] = []
+    ends: list[tuple[int, int]] = []
+    for unit, offset in zip(build.graph.units, build.units, strict=True):
+        above = [streams[build.graph.edges[k].writer] for k in unit.reads]
+        played = len(build.streams[unit.name]) if unit.kind == "source" else 1
+        streams.append(max(above, default=played))
+        if words[offset + at.U_KIND] in (SINK, WRITE_CRD, WRITE_VAL):
+            missing = streams[-1] - int(words[offset + at.U_ENDS])
+            ends.append((missing, int(words[offset + at.U_END])))
+    return ends
 
 
 def _finished(build: Builder) -> bool:
     """Tell whether every stream has ended and every edge is empty."""
     words = build.heap.words
-    expected = max((len(played) for played in build.streams.values()), default=1)
-    return all(count == expected for count, _ in _ends(build)) and all(
+    return all(missing == 0 for missing, _ in _ends(build)) and all(
         words[edge + at.E_ISSUED] == words[edge + at.E_POPPED] for edge in build.edges
     )
 

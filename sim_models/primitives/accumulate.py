@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -61,24 +62,25 @@ S_SENT = U_STATE
 
 def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
     """Sum every row's payloads by coordinate."""
+    above = node.rank("crd") - node.params["kept"] - 1
     if node.params["kept"] == 1:
-        return {
-            "out": map_fibers(
-                lambda crds, vals: _sum_vectors(node, crds, vals),
-                node.rank("crd") - 2, inputs["crd"], inputs["val"],
-            )
-        }  # fmt: skip
-    pairs = map_fibers(
-        lambda outers, crds, vals: _sum_matrices(node, outers, crds, vals),
-        node.rank("crd") - 3, inputs["outer"], inputs["crd"], inputs["val"],
-    )  # fmt: skip
-    above = node.rank("crd") - 3
+        sums = partial(_sum_vectors, node)
+        return {"out": map_fibers(sums, above, inputs["crd"], inputs["val"])}
+    matrices = map_fibers(
+        partial(_sum_matrices, node), above, inputs["outer"], inputs["crd"], inputs["val"]
+    )
     return {
-        "outer": map_fibers(lambda sums: [(outer,) for outer in sums], above, pairs),
-        "out": map_fibers(
-            lambda sums: [list(sum_.items()) for sum_ in sums.values()], above, pairs
-        ),
+        "outer": map_fibers(_outer_coordinates, above, matrices),
+        "out": map_fibers(_inner_pairs, above, matrices),
     }
+
+
+def _outer_coordinates(matrix: dict[int, dict[int, int]]) -> Nested:
+    return [(outer,) for outer in matrix]
+
+
+def _inner_pairs(matrix: dict[int, dict[int, int]]) -> Nested:
+    return [list(row.items()) for row in matrix.values()]
 
 
 def _sum_vectors(node: NodeView, crds: Nested, vals: Nested) -> Nested:

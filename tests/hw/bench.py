@@ -234,7 +234,7 @@ async def _play(ctx: Any, tile: Tile, limit: int, *, stop_early: bool = False) -
     for name, mem in tile.memories.items():
         record.memories[name] = [ctx.get(mem.data[k]) for k in range(mem.depth)]
     for name, part in tile.parts.items():
-        if "count" in part.signature.members and "start" in part.signature.members:
+        if "overrun" in part.signature.members:
             record.counts[name] = ctx.get(part.count)
     return record
 
@@ -293,5 +293,6 @@ def tensor(name: str, dims: tuple[int, ...], form: str = "", **more: Any) -> Ten
 
 
 def graph_of(*nodes: Node, tensors: Sequence[TensorDecl] = ()) -> Graph:
-    """Make a graph with capacities of 64 for i, j, k, l."""
+    """Make a graph with capacities of 64 for i, j, k, l, and for refs where no tensor is given."""
+    tensors = tensors or [tensor("T", (64,))]
     return Graph("g", indices=dict.fromkeys("ijkl", 64), tensors=tuple(tensors), nodes=nodes)

@@ -184,7 +184,8 @@ def merge(before: Mapping[str, bool], heads: Heads) -> tuple[set[str], Token, An
     winners = [side for side, crd in crds.items() if crd == least]
     if len(winners) == 2:
         left, right = alive["left"], alive["right"]
-        assert left and right
+        assert left is not None
+        assert right is not None
         payload = left.payload + right.payload[1:]
         return pops, Token(payload, 0, close), payload, ended
     return pops, Token(None, 1, close), None, ended
@@ -279,7 +280,8 @@ class Accumulate:
         if any(head is None for head in heads.values()):
             return IDLE
         crd, val, outer = heads["crd"], heads["val"], heads.get("outer")
-        assert crd and val
+        assert crd is not None
+        assert val is not None
         if not self.in_row and self.begun - self.released + (self.release == t) >= self.banks:
             return IDLE
         if crd.empty == 0:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -271,7 +272,8 @@ def joined(rng: random.Random, rank: int, streams: int) -> tuple[list[Token], li
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize("primitive", ["intersect", "union"])
-def test_joiners(primitive: str, rank: int) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_joiners(primitive: str, rank: int, seed: int) -> None:
     levels = ("i", "j", "k")[-rank:]
     graph = graph_of(
         source("l", "crd/crd", "a/ref", "v/val", levels=levels),
@@ -290,14 +292,14 @@ def test_joiners(primitive: str, rank: int) -> None:
         absent = {"left": (None, -3), "right": (None, -3)}
         return Union(absent) if primitive == "union" else Intersect()
 
-    for seed in SEEDS:
-        rng = random.Random(f"{rank} {seed}")
-        left, right = joined(rng, rank, 6)
-        check(graph, {"l": left, "r": right}, lambda: {"dut": oracle()}, seed, streams=6)
+    rng = random.Random(f"{rank} {seed}")
+    left, right = joined(rng, rank, 6)
+    check(graph, {"l": left, "r": right}, lambda: {"dut": oracle()}, seed, streams=6)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
-def test_drop_value(rank: int) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_drop_value(rank: int, seed: int) -> None:
     levels = ("i", "j", "k")[-rank:]
     graph = graph_of(
         source("s", "crd/crd", "val/val", levels=levels),
@@ -313,14 +315,14 @@ def test_drop_value(rank: int) -> None:
         drop = crd.empty == 0 and val.payload == (4,)
         return {"crd", "val"}, Token(payload, crd.empty, crd.close), drop
 
-    for seed in SEEDS:
-        rng = random.Random(seed)
-        nested = nest(rng, rank, lambda: (rng.randrange(20), rng.choice((4, 4, 5))), 5)
-        check(graph, {"s": encode(nested, rank)}, lambda: {"dut": Filter("out", 0, judge)}, seed)
+    rng = random.Random(seed)
+    nested = nest(rng, rank, lambda: (rng.randrange(20), rng.choice((4, 4, 5))), 5)
+    check(graph, {"s": encode(nested, rank)}, lambda: {"dut": Filter("out", 0, judge)}, seed)
 
 
 @pytest.mark.parametrize("height", [1, 2])
-def test_drop_empty(height: int) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_drop_empty(height: int, seed: int) -> None:
     levels = ("i", "j")
     below = (*levels, *("k", "l")[:height])
     graph = graph_of(
@@ -354,19 +356,18 @@ def test_drop_empty(height: int) -> None:
         head = heads["inner0"]
         return head and ({"inner0"}, head, head.empty == height)
 
-    for seed in SEEDS:
-        rng = random.Random(seed)
-        nested = nest(rng, 2 + height, lambda: (rng.randrange(20), rng.randrange(9)), 3)
-        outer = [[rng.randrange(20) for _ in row] for row in nested]
-        check(
-            graph,
-            {"o": encode(outer, 2), "n": encode(nested, 2 + height)},
-            lambda: {
-                "dut.drop_outer": Filter("outer", 0, judge_outer),
-                "dut.drop_inner0": Filter("inner0", height, judge_inner),
-            },
-            seed,
-        )
+    rng = random.Random(seed)
+    nested = nest(rng, 2 + height, lambda: (rng.randrange(20), rng.randrange(9)), 3)
+    outer = [[rng.randrange(20) for _ in row] for row in nested]
+    check(
+        graph,
+        {"o": encode(outer, 2), "n": encode(nested, 2 + height)},
+        lambda: {
+            "dut.drop_outer": Filter("outer", 0, judge_outer),
+            "dut.drop_inner0": Filter("inner0", height, judge_inner),
+        },
+        seed,
+    )
 
 
 def accumulate(kept: int, sizes: tuple[int, ...], **params: Any) -> Graph:
@@ -428,7 +429,7 @@ def test_accumulate_one_kept(banks: int, adder: int, mode: str, size: int) -> No
     leaf = payloads(rng, max(size, 1))
     tokens: list[Token] = []
     for most in (3, 4, 5, 4):
-        tokens += encode([*nest(rng, 3, lambda: nest(rng, 1, leaf, most)), [], [[]]], 4)
+        tokens += encode([*nest(rng, 3, partial(nest, rng, 1, leaf, most)), [], [[]]], 4)
     if not size:  # nothing may be touched
         tokens = encode([[], [[[], []], []], [[]]], 4)
 

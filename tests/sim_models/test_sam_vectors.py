@@ -91,7 +91,7 @@ def join(primitive: str) -> Callable[[Vector], None]:
         if vector["params"].get("skip"):
             pytest.skip("a joiner that tells its scanners to skip has no counterpart")
         inputs, outputs = vector["inputs"], vector["outputs"]
-        rank = max(sam_rank(inputs["crd1"]), sam_rank(inputs["crd2"]))
+        rank = max(1, sam_rank(inputs["crd1"]), sam_rank(inputs["crd2"]))
         ports = {
             side: Port(
                 ("crd/crd", f"ref{k}/ref"),
@@ -146,7 +146,7 @@ def alu(vector: Vector) -> None:
 
 def reduce(vector: Vector) -> None:
     val = whole(vector["inputs"]["val"])
-    rank = sam_rank(val)
+    rank = max(1, sam_rank(val))
     port = Port(("val/val",), rank, nested(single(from_sam(val, rank)), rank))
     assert_same(bench("reduce", {}, {"val": port}), "to_out.in", vector["outputs"], ["val"])
 
@@ -194,6 +194,9 @@ def write_crd(vector: Vector) -> None:
 
 def write_val(vector: Vector) -> None:
     symbols = whole(vector["inputs"]["in"])
+    if sam_rank(symbols) == 0:
+        # A list without stops is one fiber to SAM's writer.
+        symbols = [*symbols[:-1], "S0", "D"]
     rank = sam_rank(symbols)
     vals = nested(single(from_sam(symbols, rank)), rank)
     run = check(writer_bench(rank, vals, vals), seeds=(5,))
@@ -210,16 +213,23 @@ def accumulate(kept: int) -> Callable[[Vector], None]:
             name: Port((kinds[name],), ranks[name], nested(single(tokens), ranks[name]))
             for name, tokens in streams.items()
         }
-        # Rows of SAM's points are fibers of one coordinate each; with one kept level the row
-        # level itself is not summed, so it stays outside.
         sizes = (Extent("T", 0), Extent("T", 1))[:kept]
         params = {"kept": kept, "size": sizes}
         it = bench("accumulate", params, ports, [size_tensor("T", 64, 64)])
-        assert_same(it, "to_out.in", vector["outputs"], ["inner_crd", "val"])
+        assert_same(it, "to_out.in", _with_stops(vector["outputs"]), ["inner_crd", "val"])
         if kept == 2:
             assert_same(it, "to_outer.in", vector["outputs"], ["outer_crd"])
 
     return run
+
+
+def _with_stops(outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Give values the stops of their coordinates, which SAM's accumulators may leave out."""
+    crds, vals = outputs["inner_crd"], outputs["val"]
+    if sam_rank(vals) < sam_rank(crds):
+        rest = iter(vals)
+        vals = [crd if str(crd).startswith("S") else next(rest) for crd in crds]
+    return {"inner_crd": crds, "val": vals}
 
 
 RUNNERS: dict[str, Callable[[Vector], None]] = {

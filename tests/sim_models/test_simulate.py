@@ -10,9 +10,7 @@ from fuseflow.samml.errors import SimulationError, TensorError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Connection, Extent, Graph, Node, TensorDecl
 from fuseflow.samml.image import TensorImage
-from fuseflow.samml.units import flatten
 from sim_models.cycle.result import DeadlockError
-from sim_models.cycle.simulate import simulate
 from tests.sim_models.harness import LEVELS, Bench, Port, bench, check
 
 
@@ -82,6 +80,19 @@ def test_a_stream_that_ends_early() -> None:
         bench("alu", {"op": "add"}, ports).run()
 
 
+def test_unconnected_parts_may_play_different_numbers_of_streams() -> None:
+    nodes = tuple(
+        node
+        for name in ("a", "b")
+        for node in (
+            Node(name, "source", {"fields": ("val/val",)}),
+            Node(f"{name}_sink", "sink", {}, (edge("in", name, "val"),)),
+        )
+    )
+    it = Bench(Graph("two", nodes=nodes), {"a": [(1,), (2,), (3,)], "b": [(4,)]})
+    assert check(it).cycles == 4
+
+
 def test_limit() -> None:
     with pytest.raises(SimulationError, match="past cycle 5"):
         shifted_by_sum(4, depth=12).run(limit=5)
@@ -91,9 +102,13 @@ def test_missing_inputs_are_named() -> None:
     it = shifted_by_sum(4, depth=12)
     with pytest.raises(SimulationError, match="source 'v'"):
         replace(it, streams={}).run()
-    dense = TensorDecl("y", "result", Format.parse("dense"), (4,), (4,))
-    with pytest.raises(TensorError, match="tensor 'y'"):
-        simulate(flatten(Graph("g", tensors=(dense,), nodes=_copy_nodes())), {}, {})
+    copy = copy_of(40)
+    with pytest.raises(TensorError, match="tensor 'x': no image"):
+        replace(copy, images={}).run()
+    with pytest.raises(TensorError, match="tensor 'y': no run-time shape"):
+        replace(copy, shapes={}).run()
+    with pytest.raises(TensorError, match="rank 2, declared 1"):
+        replace(copy, shapes={"y": (4, 4)}).golden()
 
 
 def _copy_nodes() -> tuple[Node, ...]:
@@ -107,16 +122,21 @@ def _copy_nodes() -> tuple[Node, ...]:
     )
 
 
-def test_closed_form_of_a_copy() -> None:
+def copy_of(size: int) -> Bench:
+    """Return y[i] = x[i], dense."""
     tensors = tuple(
         TensorDecl(name, role, Format.parse("dense"), (64,), (64,))
         for name, role in (("x", "input"), ("y", "result"))
     )
-    it = Bench(
+    return Bench(
         Graph("copy", indices={"i": 64}, tensors=tensors, nodes=_copy_nodes()),
-        images={"x": TensorImage((40,), (None,), (None,), list(range(40)))},
-        shapes={"y": (40,)},
+        images={"x": TensorImage((size,), (None,), (None,), list(range(size)))},
+        shapes={"y": (size,)},
     )
+
+
+def test_closed_form_of_a_copy() -> None:
+    it = copy_of(40)
     run = check(it)
     assert run.outputs["y"].vals == list(range(40))
     # Root in 0, scan in 1..40, array a cycle behind it, the writer two behind that.
@@ -137,9 +157,11 @@ def test_a_second_process_starts_from_the_cache() -> None:
     it = shifted_by_sum(4, depth=12)
     it.run()  # compiles into this process's cache, if it is not there yet
     code = (
-        "from tests.sim_models.test_simulate import shifted_by_sum; from sim_models.cycle import jit, kernel\n"
+        "import sys\n"
+        "from sim_models.cycle import jit, kernel\n"
+        "from tests.sim_models.test_simulate import shifted_by_sum\n"
         "shifted_by_sum(4, depth=12).run()\n"
-        "import sys; sys.exit(sum(jit.link(kernel.run).stats.cache_misses.values()))"
+        "sys.exit(sum(jit.link(kernel.run).stats.cache_misses.values()))"
     )
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], check=False, env=dict(os.environ))
