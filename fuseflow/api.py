@@ -305,7 +305,7 @@ def _agree(model: Tensor, meant: Tensor, model_overflow: bool, meant_overflow: b
         )
 
 
-def compile(  # noqa: A001
+def compile(
     statement: Statement | str,
     *operands: Tensor,
     formats: Mapping[str, Format | str] | None = None,

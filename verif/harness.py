@@ -92,7 +92,7 @@ def harness(
     )
     return f"""// Generated: the bench around {tile}.
 module {TOP}(
-  {(",{}  ".format(chr(10))).join(ports)}
+  {(f",{chr(10)}  ").join(ports)}
 );
   localparam logic [63:0] PRIME = 64'h{DIGEST_PRIME:x};
   wire running, done;

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from amaranth import Shape
+from amaranth.lib import wiring
 
 from gen.plan import Plan, instance
 from gen.tile import Tile
@@ -73,14 +75,6 @@ def _harness(tile: Tile) -> str:
     outputs: dict[str, int] = {}
     for name, member in tile.signature.members.items():
         if name.startswith("s_axil_"):
-            side: dict[str, int] = inputs if _is_input(member) else outputs
-            side[name] = member.shape if isinstance(member.shape, int) else _width(member)
+            side = inputs if member.flow is wiring.In else outputs
+            side[name] = Shape.cast(member.shape).width
     return harness(plan.top, plan.units, memories, inputs, outputs, gated=tile.gated)
-
-
-def _is_input(member: Any) -> bool:
-    return member.flow.value == "in"
-
-
-def _width(member: Any) -> int:
-    return len(member.shape)

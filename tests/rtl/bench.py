@@ -94,9 +94,7 @@ def check(tile: RtlTile, each: Round, record: Record) -> None:
         raise AssertionError(f"{first}; in all: {found}")
 
 
-def check_expected(
-    tile: RtlTile, setup: Setup, expected: Expected, record: Record
-) -> None:
+def check_expected(tile: RtlTile, setup: Setup, expected: Expected, record: Record) -> None:
     """Assert that the RTL gave what a case expects: tokens at the sinks, and written arrays."""
     numbers = {edge.name: k for k, edge in enumerate(tile.plan.units.edges)}
     for port, nested in expected.outputs.items():
@@ -108,4 +106,3 @@ def check_expected(
         image = record.outputs[setup.name]
         stored: Any = {"seg": image.segs[1], "crd": image.crds[1]}[name]
         assert np.array_equal(stored, words), f"{setup.name}: {name}"
-

@@ -55,7 +55,9 @@ def from_vector(vector: dict[str, Any]) -> Iterator[tuple[str, Expected]]:
     def wanted(names: list[str], at: int = rank) -> Nested:
         return _stream(vector, "outputs", names, at, by)
 
-    def expected(streams: dict[str, Nested], outputs: dict[str, Nested], image: Any = None) -> Expected:
+    def expected(
+        streams: dict[str, Nested], outputs: dict[str, Nested], image: Any = None
+    ) -> Expected:
         return Expected(Case({port: [s] for port, s in streams.items()}, image), outputs)
 
     match name:
@@ -146,6 +148,10 @@ def _image(setup: Setup) -> TensorImage | None:
         case "":
             return None
         case "ds":
-            return TensorImage((4, 16), (None, [0, 2, 2, 5, 6]), (None, [1, 3, 0, 2, 9, 4]), [0] * 6)
+            return TensorImage(
+                (4, 16), (None, [0, 2, 2, 5, 6]), (None, [1, 3, 0, 2, 9, 4]), [0] * 6
+            )
         case form:
-            return TensorImage((8,) * len(form), (None,) * len(form), (None,) * len(form), list(range(8)))
+            return TensorImage(
+                (8,) * len(form), (None,) * len(form), (None,) * len(form), list(range(8))
+            )
