@@ -10,7 +10,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+from typer.main import get_command
+
+from fuseflow.cli import app
+from fuseflow.compiler import compile_statement
 from fuseflow.samml.catalog import (
     CATALOG,
     REQUIRED,
@@ -22,11 +27,22 @@ from fuseflow.samml.catalog import (
 )
 from fuseflow.samml.graph import Extent
 from fuseflow.samml.streams import Field, Kind, Level, StreamType
-from fuseflow.samml.text import print_value
+from fuseflow.samml.text import print_graph, print_value
 from fuseflow.samml.values import INT32
 
 ROOT = Path(__file__).parent
 NOTICE = "<!-- Written by `python -m docs.generate`: do not edit. -->\n\n"
+CLI_HABITS = """\
+A mistake is reported in one line on standard error with exit code 1, a wrong option with exit
+code 2; output files are written whole or not at all. With `--json -`, standard output carries the
+JSON alone.
+
+Without `--format`, an operand of rank 0, 1, 2, 3 is stored as scalar, `s`, `ds` (CSR), `dss`.
+`fuseflow run` and `fuseflow verify` need every operand; `compile` and `generate` take those that
+are known, for sizes and densities.
+"""
+SPMM = "X(i,j) = A(i,k) * H(k,j)"
+SPMM_FORMATS = {"X": "dd", "A": "CSR", "H": "dd"}
 BASE_RANK = 4
 CHAIN = tuple(Level(index, "sample") for index in "abcdefgh")
 SIZE = Extent("T", 0)
@@ -73,7 +89,76 @@ def index_page() -> str:
     return "# Primitives\n\n" + _table(("primitive", "what it does"), rows)
 
 
+def cli_page() -> str:
+    """Return the reference of the command line, from the definitions of its commands."""
+    group = get_command(app)
+    commands: dict[str, Any] = group.commands  # type: ignore[attr-defined]
+    parts = [f"# Command line\n\n{group.help}\n", CLI_HABITS]
+    parts += [_command(name, command) for name, command in commands.items()]
+    return "\n".join(parts)
+
+
+def _command(name: str, command: Any) -> str:
+    """Return the section of one command."""
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    options = [param for param in command.params if param.param_type_name == "option"]
+    usage = " ".join(
+        ["fuseflow", name]
+        + [param.metavar for param in arguments]
+        + [f"{param.opts[0]} {param.metavar}" for param in options if param.required]
+        + ["[OPTIONS]"]
+    )
+    rows = [(f"`{param.metavar}`", param.help, "yes") for param in arguments]
+    rows += [
+        (
+            ", ".join(f"`{flag}`" for flag in param.opts)
+            + ("" if param.is_flag else f" `{param.metavar}`"),
+            param.help + (" May be repeated." if param.multiple else ""),
+            "yes" if param.required else "",
+        )
+        for param in options
+    ]
+    table = _table(("option", "meaning", "required"), _escaped(rows))
+    return f"## {name}\n\n{command.help}\n\n    {usage}\n\n{table}"
+
+
+def picture() -> str:
+    """Draw the graph of a sparse matrix times a dense one for Mermaid."""
+    graph = compile_statement(SPMM, SPMM_FORMATS, order="i,k,j").graph
+    lines = ["```mermaid", "flowchart TD"]
+    for node in graph.nodes:
+        name = (
+            node.primitive if node.name == node.primitive else f"{node.name}<br/>{node.primitive}"
+        )
+        lines.append(f'  {node.name}["{name}"]')
+    for node in graph.nodes:
+        for edge in node.inputs:
+            fields = ", ".join(edge.fields)
+            label = f"{edge.port}: {fields}" if fields not in ("", edge.port) else edge.port
+            lines.append(f'  {edge.node} -->|"{label}"| {node.name}')
+    return "\n".join([*lines, "```"]) + "\n"
+
+
+def graph_page() -> str:
+    """Return the picture and the text form of one graph."""
+    lowered = compile_statement(SPMM, SPMM_FORMATS, order="i,k,j")
+    formats = ", ".join(f"{name} {form}" for name, form in lowered.formats.items())
+    return (
+        f"# The graph of one statement\n\n`{SPMM}` with {formats}, order i,k,j.\n\n{picture()}\n"
+        "The same in text form, as `fuseflow compile` writes it. Comments give the type of every\n"
+        "stream: its fields and the indices of its levels.\n\n"
+        f"```\n{print_graph(lowered.graph, types=True)}```\n"
+    )
+
+
+def _escaped(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return rows whose cells hold no bare column mark."""
+    return [tuple(cell.replace("|", "\\|") for cell in row) for row in rows]
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": cli_page,
+    "graph.md": graph_page,
     "primitives/index.md": index_page,
     **{f"primitives/{name}.md": partial(primitive_page, entry) for name, entry in CATALOG.items()},
 }

@@ -8,16 +8,18 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fuseflow.compiler import Lowered, Statement, compile_statement
+from fuseflow.compiler import Access, Lowered, Statement, compile_statement, parse
 from fuseflow.compiler import evaluate as evaluate_dense
 from fuseflow.samml.errors import CapacityError, TensorError, VerificationError
 from fuseflow.samml.formats import Format
@@ -29,6 +31,12 @@ from fuseflow.tensor import Tensor
 if TYPE_CHECKING:
     from gen.bundle import Bundle
     from sim_models.cycle.result import CycleResult
+
+ERROR_BOUND = 0.0
+"""What integer results may differ from the truth by, modulo the word."""
+
+DENSE_LIMIT = 1 << 24
+"""Most elements of a tensor that is evaluated densely, for the float64 truth."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +68,17 @@ class RunResult:
         tile's own (DESIGN section 3).
     tokens : int
         Tokens on all edges between primitives.
-    bottleneck : tuple of (str, int)
-        The unit with the most firings, and their number.
+    bottleneck : int
+        The most firings of any one unit; no schedule of the graph takes fewer cycles.
+    bottleneck_unit : str
+        That unit.
     overflow : bool
         Whether an integer operation wrapped.
-    max_error, error_bound : float
-        Largest distance to the float64 truth, and the bound it is judged by.
+    max_error : float or None
+        Largest distance to the float64 truth, modulo the integers' word; None where the operands
+        are too large to evaluate densely, so that only the golden meaning judges.
+    error_bound : float
+        What it may be.
     model : CycleResult
         Figures per unit and edge.
     """
@@ -75,9 +88,10 @@ class RunResult:
     ideal: int
     ideal_banks: int
     tokens: int
-    bottleneck: tuple[str, int]
+    bottleneck: int
+    bottleneck_unit: str
     overflow: bool
-    max_error: float
+    max_error: float | None
     error_bound: float
     seconds: Seconds
     model: CycleResult
@@ -158,21 +172,29 @@ class Program:
         VerificationError
             Golden meaning, cycle model and dense evaluation do not agree.
         """
-        from sim_models import golden
         from sim_models.cycle.simulate import simulate
 
         operands = self._operands(tensors)
-        truth = self._truth(operands)
         images = {name: tensor.image() for name, tensor in operands.items()}
-        shapes = {self.statement.target.tensor: truth.shape}
-        meant = golden.evaluate(self.graph, images, shapes)
-        expected = self._tensor(meant.outputs)
-        units = flatten(self._fitted(expected))
+        meant, overflow = self._golden(operands)
+        shapes = {meant.name: meant.shape}
+        units = flatten(self._fitted(meant))
         started = time.perf_counter()
         model = simulate(units, images, shapes)
         seconds = replace(self.seconds, model=time.perf_counter() - started)
         result = self._tensor(model.outputs)
-        _agree(result, expected, model.flags.overflow, meant.flags.overflow)
+        if not _same(result, meant) or model.flags.overflow != overflow:
+            raise VerificationError(
+                f"golden meaning and cycle model disagree about '{result.name}': please report the "
+                "statement, its formats and its order"
+            )
+        error = self._error(result, operands)
+        # Where sums wrap, float64 may have lost the low bits that int32 keeps.
+        if error is not None and error > ERROR_BOUND and not overflow:
+            raise VerificationError(
+                f"result '{result.name}' is {error} away from the dense evaluation: please report "
+                "the statement, its formats and its order"
+            )
         return RunResult(
             result=result,
             cycles=model.cycles,
@@ -183,30 +205,44 @@ class Program:
                 for report, edge in zip(model.edges, units.edges, strict=True)
                 if edge.gated
             ),
-            bottleneck=(model.bottleneck.name, model.bottleneck.firings),
+            bottleneck=model.bottleneck.firings,
+            bottleneck_unit=model.bottleneck.name,
             overflow=model.flags.overflow,
-            max_error=self._error(result, truth),
-            error_bound=0.0,
+            max_error=error,
+            error_bound=ERROR_BOUND,
             seconds=seconds,
             model=model,
         )
+
+    def fitted(self) -> Graph:
+        """Return the graph with room for the result of the program's own operands.
+
+        Without all operands it is `graph`, with the default capacity.
+
+        Raises
+        ------
+        CapacityError
+            The result exceeds the capacity that was asked for.
+        """
+        if any(access.tensor not in self.tensors for access in self.statement.operands):
+            return self.graph
+        operands = self._operands(None)
+        declared = self.graph.tensor(self.statement.target.tensor)
+        if all(map(operator.le, self._volume(operands), declared.positions)):
+            return self.graph
+        return self._fitted(self._golden(operands)[0])
 
     def generate(self, directory: str | Path) -> Bundle:
         """Write the Verilog bundle of the graph.
 
         Raises
         ------
-        BundleError
+        OutputError
             The directory cannot take it.
         """
         from gen.bundle import generate
 
-        graph = self.graph
-        if all(access.tensor in self.tensors for access in self.statement.operands):
-            truth = self._truth(self._operands(None))
-            form = self.lowered.formats[self.statement.target.tensor]
-            graph = self._fitted(Tensor.from_numpy("result", truth.astype(np.int64), form))
-        return generate(graph, directory)
+        return generate(self.fitted(), directory)
 
     def verify(self, tensors: Mapping[str, Tensor] | None = None) -> VerifyResult:
         """Run the RTL under Verilator and compare it with the cycle model on every edge.
@@ -244,14 +280,53 @@ class Program:
 
     def _operands(self, tensors: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
         given = {**self.tensors, **(tensors or {})}
+        known = [access.tensor for access in self.statement.operands]
+        for name in given:
+            if name not in known:
+                raise TensorError(f"'{self.statement}' has no operand '{name}'")
         operands: dict[str, Tensor] = {}
         for access in self.statement.operands:
             tensor = given.get(access.tensor)
             if tensor is None:
-                raise TensorError(f"operand '{access.tensor}' has no tensor: give one")
+                raise TensorError(
+                    f"operand '{access.tensor}' has no tensor: give one (--tensor "
+                    f"{access.tensor}=FILE)"
+                )
             wanted = self.lowered.formats[access.tensor]
-            operands[access.tensor] = tensor if tensor.format == wanted else tensor.convert(wanted)
+            if tensor.format != wanted:
+                tensor = tensor.convert(wanted)
+            _check_capacity(tensor, self.graph)
+            operands[access.tensor] = tensor
         return operands
+
+    def _golden(self, operands: Mapping[str, Tensor]) -> tuple[Tensor, bool]:
+        """Return the golden result, however large it is, and whether an operation wrapped."""
+        from sim_models import golden
+
+        target = self.statement.target
+        meant = golden.evaluate(
+            self._with_room(self._volume(operands)),
+            {name: tensor.image() for name, tensor in operands.items()},
+            {target.tensor: self._shape(operands)},
+        )
+        return self._tensor(meant.outputs), meant.flags.overflow
+
+    def _shape(self, operands: Mapping[str, Tensor]) -> tuple[int, ...]:
+        sizes: dict[str, tuple[int, Access]] = {}
+        for access in self.statement.operands:
+            for index, size in zip(access.indices, operands[access.tensor].shape, strict=True):
+                other, first = sizes.setdefault(index, (size, access))
+                if other != size:
+                    raise TensorError(
+                        f"index {index} has size {other} in {first} but {size} in {access}"
+                    )
+        return tuple(sizes[index][0] for index in self.statement.target.indices)
+
+    def _volume(self, operands: Mapping[str, Tensor]) -> tuple[int, ...]:
+        """Return the positions of every level of a result without a zero."""
+        shape = self._shape(operands)
+        form = self.lowered.formats[self.statement.target.tensor]
+        return tuple(accumulate([shape[mode] for mode in form.order], operator.mul))
 
     def _tensor(self, outputs: Mapping[str, TensorImage]) -> Tensor:
         name = self.statement.target.tensor
@@ -260,17 +335,16 @@ class Program:
             name, outputs[name], declared.format, fill=declared.fill, value=self.graph.value
         )
 
-    def _error(self, result: Tensor, truth: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-        """Return the largest error; integers are judged modulo their word."""
-        bits = self.graph.value.bits
-        difference = np.abs(result.to_numpy() - truth) % float(1 << bits)
-        difference = np.minimum(difference, float(1 << bits) - difference)
-        return float(difference.max(initial=0.0))
-
-    def _truth(self, operands: Mapping[str, Tensor]) -> np.ndarray[Any, np.dtype[np.float64]]:
-        return evaluate_dense(
+    def _error(self, result: Tensor, operands: Mapping[str, Tensor]) -> float | None:
+        """Return the largest distance to the float64 truth, modulo the integers' word."""
+        if max(math.prod(tensor.shape) for tensor in (result, *operands.values())) > DENSE_LIMIT:
+            return None
+        truth = evaluate_dense(
             self.statement, {name: tensor.to_numpy() for name, tensor in operands.items()}
         )
+        word = float(1 << self.graph.value.bits)
+        difference = np.abs(result.to_numpy() - truth) % word
+        return float(np.minimum(difference, word - difference).max(initial=0.0))
 
     def _fitted(self, result: Tensor) -> Graph:
         """Return the graph with room for a result; a capacity that was asked for stays.
@@ -285,24 +359,40 @@ class Program:
             return self.graph
         if declared.name in self.capacities:
             raise CapacityError(
-                f"result '{declared.name}' needs {result.positions} positions but the tile declares "
-                f"{declared.positions}: raise its capacity"
+                f"result '{declared.name}' needs {result.positions} positions but the tile "
+                f"declares {declared.positions}: raise its capacity"
             )
-        roomy = replace(declared, positions=tuple(map(max, declared.positions, result.positions)))
-        tensors = tuple(roomy if t.name == roomy.name else t for t in self.graph.tensors)
+        return self._with_room(result.positions)
+
+    def _with_room(self, positions: tuple[int, ...]) -> Graph:
+        """Return the graph with at least these capacities for its result."""
+        name = self.statement.target.tensor
+        tensors = tuple(
+            replace(tensor, positions=tuple(map(max, tensor.positions, positions)))
+            if tensor.name == name
+            else tensor
+            for tensor in self.graph.tensors
+        )
         return replace(self.graph, tensors=tensors)
 
 
-def _agree(model: Tensor, meant: Tensor, model_overflow: bool, meant_overflow: bool) -> None:
-    same = all(
-        np.array_equal(ours, theirs)
-        for ours, theirs in zip(model.entries(), meant.entries(), strict=True)
-    )
-    if not same or model_overflow != meant_overflow:
-        raise VerificationError(
-            f"golden meaning and cycle model disagree about '{model.name}': please report the "
-            "statement, its formats and its order"
-        )
+def _check_capacity(tensor: Tensor, graph: Graph) -> None:
+    declared = graph.tensor(tensor.name)
+    for what, needs, has in (
+        ("shape", tensor.shape, declared.dims),
+        ("positions", tensor.positions, declared.positions),
+    ):
+        if not all(map(operator.le, needs, has)):
+            raise CapacityError(
+                f"operand '{tensor.name}' has {what} {needs} but the tile declares {has}: compile "
+                "with larger dims and capacities"
+            )
+
+
+def _same(left: Tensor, right: Tensor) -> bool:
+    """Tell whether two tensors store the same entries at the same places."""
+    same = all(map(np.array_equal, left.entries(), right.entries()))
+    return same and left.positions == right.positions
 
 
 def compile(
@@ -335,12 +425,17 @@ def compile(
     ParseError, LoweringError, CapacityError, TensorError
     """
     started = time.perf_counter()
-    wanted = dict(formats or {})
+    if isinstance(statement, str):
+        statement = parse(statement)
+    wanted = _formats(statement, formats or {})
     tensors: dict[str, Tensor] = {}
     for tensor in operands:
-        form = wanted.get(tensor.name, tensor.format)
-        form = Format.parse(form) if isinstance(form, str) else form
-        tensors[tensor.name] = tensor if tensor.format == form else tensor.convert(form)
+        if tensor.name in tensors and tensor is not tensors[tensor.name]:
+            raise TensorError(f"two operands are named '{tensor.name}': rename one")
+        tensors[tensor.name] = tensor
+    for name, tensor in tensors.items():
+        form = wanted.get(name, tensor.format)
+        tensors[name] = tensor if tensor.format == form else tensor.convert(form)
     lowered = compile_statement(
         statement, wanted, tensors=tensors, dims=dims, order=order, capacities=capacities
     )
@@ -350,3 +445,14 @@ def compile(
         frozenset(capacities or ()),
         Seconds(compile=time.perf_counter() - started),
     )
+
+
+def _formats(statement: Statement, formats: Mapping[str, Format | str]) -> dict[str, Format]:
+    """Read format names; ``dense`` and ``sparse`` take the rank of the tensor."""
+    ranks = {
+        access.tensor: len(access.indices) for access in (statement.target, *statement.operands)
+    }
+    return {
+        name: Format.parse(form, ranks.get(name)) if isinstance(form, str) else form
+        for name, form in formats.items()
+    }

@@ -10,7 +10,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from gen.component import Component
+from hw.component import Component
 
 OKAY = 0b00
 SLVERR = 0b10

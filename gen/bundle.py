@@ -1,14 +1,12 @@
 """A bundle: the directory with everything that is generated from one graph."""
 
 import json
-import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fuseflow.samml.errors import FuseFlowError
+from fuseflow.samml.files import write_directory
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.text import print_graph
 from gen.manifest import GENERATOR, manifest
@@ -19,7 +17,7 @@ MANIFEST = "manifest.json"
 
 
 class BundleError(FuseFlowError):
-    """A bundle cannot be written where it was asked for."""
+    """A directory holds no bundle."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,11 @@ def generate(graph: Graph, directory: Path | str, *, gated: bool = False) -> Bun
 
     Raises
     ------
-    BundleError
+    OutputError
         The directory holds something that is not an earlier bundle.
     GraphError
         The graph is ill-formed, never ends, or two of its names clash in the RTL.
     """
-    target = Path(directory)
-    _check_target(target)
     description = manifest(graph, gated=gated)
     top = description["top"]
     files = {
@@ -90,7 +86,9 @@ def generate(graph: Graph, directory: Path | str, *, gated: bool = False) -> Bun
     }
     description["files"] = sorted((*files, MANIFEST))
     files[MANIFEST] = json.dumps(description, indent=1) + "\n"
-    _replace(target, files)
+    target = Path(directory)
+    earlier = _read_manifest(target)
+    write_directory(target, files, earlier["files"] if earlier else ())
     return Bundle(target, top, description)
 
 
@@ -102,40 +100,3 @@ def _read_manifest(directory: Path) -> dict[str, Any] | None:
     if isinstance(description, dict) and description.get("generator") == GENERATOR:
         return description
     return None
-
-
-def _check_target(target: Path) -> None:
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise BundleError(f"'{target}' is not a directory: choose another place for the bundle")
-    description = _read_manifest(target)
-    own: set[str] = set(description["files"]) if description else set()
-    foreign = sorted({entry.name for entry in target.iterdir()} - own)
-    if foreign:
-        raise BundleError(
-            f"'{target}' holds '{foreign[0]}', which is not part of a bundle: move it or choose "
-            "another place"
-        )
-
-
-def _replace(target: Path, files: dict[str, str]) -> None:
-    """Put files where an earlier bundle may stand, by renaming whole directories."""
-    target = target.absolute()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
-        fresh = Path(scratch) / "fresh"
-        fresh.mkdir()
-        for name, text in files.items():
-            (fresh / name).write_text(text, newline="\n")
-        if target.exists():
-            old = Path(scratch) / "old"
-            os.replace(target, old)
-            try:
-                os.replace(fresh, target)
-            except OSError:
-                os.replace(old, target)
-                raise
-            shutil.rmtree(old)
-        else:
-            os.replace(fresh, target)

@@ -4,7 +4,7 @@ from amaranth import Module, Signal
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
-from gen.component import Component
+from hw.component import Component
 
 CYCLE_BITS = 48
 

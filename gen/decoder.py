@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from gen.axi import Bus
-from gen.component import Component
 from gen.control import CYCLE_BITS, ErrorCode
 from gen.memory import HostPort
 from gen.plan import Access, Plan, Register, Window, count_register, shape_register
+from hw.component import Component
 
 ID = int.from_bytes(b"FUSE", "little")
 VERSION = 0x0001_0000

@@ -35,16 +35,6 @@ def arrays(manifest: Manifest, tensor: str) -> list[dict[str, Any]]:
     return [array for array in manifest["arrays"] if array["tensor"] == tensor]
 
 
-def array_words(manifest: Manifest, tensor: str, name: str) -> list[list[tuple[str, int]]]:
-    """Return, for every word of an array, the memory and row of each of its copies."""
-    array = next(entry for entry in arrays(manifest, tensor) if entry["name"] == name)
-    banks = array["banks"]
-    return [
-        [(copy["memory"], word // len(banks)) for copy in banks[word % len(banks)]]
-        for word in range(array["words"])
-    ]
-
-
 def contents(manifest: Manifest, tensor: str, image: TensorImage) -> dict[str, Words]:
     """Return what the memories of a tensor hold: per memory the words from row 0 on.
 

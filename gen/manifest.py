@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from amaranth.lib import data
-
 from fuseflow.samml.graph import Graph
-from fuseflow.samml.streams import Kind, StreamType
+from gen.cells import ARRAY
 from gen.identity import graph_hash
 from gen.plan import (
     ArrayPlan,
@@ -17,7 +15,7 @@ from gen.plan import (
     instance,
     shape_register,
 )
-from hw.layout import REF_NULL, Widths, token_layout
+from gen.tokens import token_fields
 
 FORMAT = 1
 GENERATOR = "fuseflow"
@@ -104,7 +102,7 @@ def _array(array: ArrayPlan, window: Window, count: int | None) -> dict[str, Any
         "access": window.access.value,
         "count": count,
         "banks": [
-            [{"memory": f"{memory.name}.mem", "depth": memory.depth} for memory in copies]
+            [{"memory": f"{memory.name}.{ARRAY}", "depth": memory.depth} for memory in copies]
             for copies in array.banks
         ],
     }
@@ -148,42 +146,10 @@ def _sources(plan: Plan) -> list[dict[str, Any]]:
         {
             "node": unit.node.name,
             "port": f"{identifier(unit.node.name)}_count",
-            "memory": f"{instance('unit', unit.name)}.mem",
+            "memory": f"{instance('unit', unit.name)}.{ARRAY}",
             "words": unit.node.params["words"],
             "token": token_fields(unit.bundles[0], plan.widths),
         }
         for unit in plan.units.units
         if unit.kind == "source"
     ]
-
-
-def token_fields(stream: StreamType, widths: Widths) -> dict[str, Any]:
-    """Return where the bits of a token lie: offset and width of every part.
-
-    A ref has a second offset, that of its null bit.
-    """
-    layout = token_layout(stream, widths)
-    base = layout["data"].offset
-    bundle = layout["data"].shape
-    assert isinstance(bundle, data.StructLayout)
-    fields: list[dict[str, Any]] = []
-    for field in stream.fields:
-        place = bundle[field.name]
-        described: dict[str, Any] = {
-            "name": field.name,
-            "kind": field.kind.value,
-            "offset": base + place.offset,
-            "width": place.width,
-        }
-        if field.kind is Kind.REF:
-            assert isinstance(place.shape, data.StructLayout)
-            described["width"] = place.shape["addr"].width
-            described["null"] = base + place.offset + place.shape[REF_NULL].offset
-        fields.append(described)
-    return {
-        "rank": stream.rank,
-        "width": layout.size,
-        "close": {"offset": layout["close"].offset, "width": layout["close"].width},
-        "empty": {"offset": layout["empty"].offset, "width": layout["empty"].width},
-        "fields": fields,
-    }

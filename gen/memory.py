@@ -3,15 +3,13 @@
 from typing import Any
 
 from amaranth import Module, Mux
-from amaranth.lib import memory, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from gen.component import Component
 from gen.plan import MemoryPlan
+from hw.component import Component
+from hw.ram import below, ram
 from hw.unit import MemoryRead, MemoryWrite
-
-INIT_WORDS = "fuseflow_init_words"
-"""Attribute of a memory: that many leading words must be zero from configuration on."""
 
 
 class HostPort(wiring.Signature):
@@ -19,7 +17,7 @@ class HostPort(wiring.Signature):
 
     def __init__(self, words: int, width: int) -> None:
         super().__init__(
-            {"addr": In(range(words)), "wdata": In(width), "we": In(1), "rdata": Out(width)}
+            {"addr": In(below(words)), "wdata": In(width), "we": In(1), "rdata": Out(width)}
         )
 
 
@@ -41,15 +39,14 @@ class InputMemory(Component):
         """Build the memory; its first port is the host's while the tile is idle."""
         m = Module()
         plan = self.plan
-        m.submodules.mem = mem = memory.Memory(shape=plan.width, depth=plan.depth, init=[])
+        m.submodules.mem = mem = ram(plan.width, plan.depth)
         write: Any = mem.write_port()
         for k in range(len(plan.readers)):
             port = getattr(self, f"read{k}")
             read: Any = mem.read_port()
             m.d.comb += [read.addr.eq(port.addr), port.data.eq(read.data)]
             if k == 0:
-                # A memory of one word has no address to choose.
-                addr = Mux(self.running, port.addr, self.host.addr) if plan.depth > 1 else 0
+                addr = Mux(self.running, port.addr, self.host.addr)
                 m.d.comb += [
                     read.addr.eq(addr),
                     read.en.eq(~self.host.we),
@@ -62,18 +59,10 @@ class InputMemory(Component):
 
 
 class ResultMemory(Component):
-    """A memory that one unit fills and the host reads.
+    """A memory that one unit fills and the host reads."""
 
-    Parameters
-    ----------
-    plan : MemoryPlan
-    init_words : int
-        Leading words that are zero from configuration on.
-    """
-
-    def __init__(self, plan: MemoryPlan, init_words: int) -> None:
+    def __init__(self, plan: MemoryPlan) -> None:
         self.plan = plan
-        self.init_words = init_words
         super().__init__(
             {
                 "host": Out(HostPort(plan.depth, plan.width)),
@@ -85,10 +74,7 @@ class ResultMemory(Component):
         """Build the memory."""
         m = Module()
         plan = self.plan
-        attrs = {INIT_WORDS: self.init_words} if self.init_words else {}
-        m.submodules.mem = mem = memory.Memory(
-            shape=plan.width, depth=plan.depth, init=[], attrs=attrs
-        )
+        m.submodules.mem = mem = ram(plan.width, plan.depth)
         write: Any = mem.write_port()
         read: Any = mem.read_port()
         m.d.comb += [

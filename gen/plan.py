@@ -14,6 +14,7 @@ from fuseflow.samml.errors import GraphError
 from fuseflow.samml.graph import Graph, Role, TensorDecl
 from fuseflow.samml.units import UnitGraph, UnitInstance, flatten
 from hw.layout import Widths
+from hw.ram import rows
 
 READS = {
     "scan_compressed.lookup": {"seg": ("mem_even", "mem_odd")},
@@ -50,7 +51,7 @@ class MemoryPlan:
     Attributes
     ----------
     name : str
-        Instance name in the tile; the Verilog array is ``<name>.mem``.
+        Instance name in the tile; its words are the Verilog array ``<name>.mem.rows``.
     depth, width : int
         Words, and bits of a word.
     readers : tuple of Port
@@ -293,7 +294,7 @@ def _array(
         tuple(
             _copies(
                 stem if bank_count == 1 else f"{stem}_{('even', 'odd')[bank]}",
-                (words - bank + bank_count - 1) // bank_count,
+                rows((words - bank + bank_count - 1) // bank_count),
                 width,
                 [Port(position, ports[bank]) for position, ports in users],
                 tensor.role,

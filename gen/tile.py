@@ -12,13 +12,13 @@ from fuseflow.samml.graph import Extent, Graph, Node
 from fuseflow.samml.units import UnitGraph, UnitInstance
 from gen.axi import AxiLite
 from gen.axi import ports as axi_ports
-from gen.component import Component
 from gen.control import CYCLE_BITS, RunControl
 from gen.decoder import Decoder
 from gen.identity import graph_hash
 from gen.memory import InputMemory, ResultMemory
 from gen.plan import Plan, Port, count_register, ends, identifier, instance, shape_register
 from hw import primitives
+from hw.component import Component
 from hw.edge import Edge
 from hw.layout import Widths, token_layout
 from hw.unit import UnitComponent, fork
@@ -222,7 +222,7 @@ class Tile(Component):
                     m.d.comb += memory.running.eq(control.running)
                     _connect_readers(m, units, memory)
                 else:
-                    memory = ResultMemory(plan, init_words=1 if array.kind == "seg" else 0)
+                    memory = ResultMemory(plan)
                     _connect_write(m, _at(units, plan.writer), memory)
                     if array.counted:
                         count: Signal = getattr(decoder, count_register(array.tensor, array.name))

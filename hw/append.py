@@ -4,6 +4,7 @@ from amaranth import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.component import Component
+from hw.ram import below
 
 
 class Append(Component):
@@ -38,7 +39,7 @@ class Append(Component):
                 "start": In(1),
                 "append": In(1),
                 "en": Out(1),
-                "addr": Out(range(words)),
+                "addr": Out(below(words)),
                 "count": Out(range(words + 1)),
                 "after": Out(range(words + 1)),
                 "overrun": Out(1),

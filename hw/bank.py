@@ -6,11 +6,11 @@ storage lies here: one bank is filled and one emptied at a time, so `Banks` has 
 """
 
 from amaranth import Module, Mux, Signal, signed
-from amaranth.lib import memory
 from amaranth.lib.wiring import In, Out
 
 from hw.component import Component
 from hw.geometry import Geometry
+from hw.ram import below, ram
 
 
 class Bank(Component):
@@ -42,7 +42,7 @@ class Bank(Component):
     def __init__(self, geometry: Geometry, bits: int) -> None:
         self.geometry = geometry
         self.bits = bits
-        address, numbers = geometry.address_bits, range(geometry.words)
+        address, numbers = geometry.address_bits, below(geometry.words)
         super().__init__(
             {
                 "emptying": In(1),
@@ -67,9 +67,7 @@ class Bank(Component):
         """Build the two memories and the top bits."""
         m = Module()
         geometry = self.geometry
-        m.submodules.sums = sums = memory.Memory(
-            shape=signed(self.bits), depth=geometry.depth, init=[]
-        )
+        m.submodules.sums = sums = ram(signed(self.bits), geometry.depth)
         write, read = sums.write_port(), sums.read_port()
         m.d.comb += [
             write.en.eq(self.write),
@@ -79,9 +77,7 @@ class Bank(Component):
             self.sum.eq(read.data),
         ]
 
-        m.submodules.words = words = memory.Memory(
-            shape=geometry.word_size, depth=geometry.words, init=[]
-        )
+        m.submodules.words = words = ram(geometry.word_size, geometry.words)
         put, see = words.write_port(), words.read_port(domain="comb")
         tops = Signal(geometry.words)
         m.d.comb += [

@@ -16,6 +16,7 @@ from hw.bank import Bank
 from hw.component import Component
 from hw.geometry import Geometry
 from hw.prefetch import Prefetch
+from hw.ram import below
 from hw.touched import Lowest, Walk
 
 
@@ -132,8 +133,8 @@ class Banks(Component):
         banks = [Bank(self.geometry, self.value_bits) for _ in range(self.count)]
         for k, bank in enumerate(banks):
             m.submodules[f"bank{k}"] = bank
-        ended = Signal(data.StructLayout({"valid": 1, "copy": 1, "bank": range(self.count)}))
-        released = Signal(data.StructLayout({"valid": 1, "bank": range(self.count)}))
+        ended = Signal(data.StructLayout({"valid": 1, "copy": 1, "bank": below(self.count)}))
+        released = Signal(data.StructLayout({"valid": 1, "bank": below(self.count)}))
         self._account(m, banks, ended, released)
         self._add(m, banks, ended)
         current = self._offer(m, banks, ended)
@@ -159,10 +160,10 @@ class Banks(Component):
     def _add(self, m: Module, banks: list[Bank], ended: Any) -> None:
         """Fill: read in the cycle of the firing, add from the next one on."""
         fill = self.fill
-        filling = Signal(range(self.count))
+        filling = Signal(below(self.count))
         with m.If(fill.end):
             m.d.sync += filling.eq(self._after(filling))
-        place = data.StructLayout({"bank": range(self.count), "address": len(fill.address)})
+        place = data.StructLayout({"bank": below(self.count), "address": len(fill.address)})
         fired, forwarded = Signal(), Signal(reset_less=True)
         where = Signal(place, reset_less=True)
         value, written = (Signal(signed(self.value_bits), reset_less=True) for _ in range(2))
@@ -219,7 +220,7 @@ class Banks(Component):
         prefetch = Prefetch(self.geometry, self.crd_bits, dense=self.dense)
         m.submodules.choice, m.submodules.prefetch = choice, prefetch
         rows = Signal(range(self.count + 1))
-        scanned, current = Signal(range(self.count)), Signal(range(self.count), reset_less=True)
+        scanned, current = Signal(below(self.count)), Signal(below(self.count), reset_less=True)
         done = prefetch.load & choice.final
         m.d.comb += [
             choice.tops.eq(self._of(scanned, [bank.tops for bank in banks])),
@@ -259,7 +260,7 @@ class Banks(Component):
     def _output(self, m: Module, banks: list[Bank], prefetch: Prefetch, current: Signal) -> None:
         """Say which output is next; its sum is read when it is taken and comes two cycles on."""
         emit = self.emit
-        source, touched = Signal(range(self.count), reset_less=True), Signal(reset_less=True)
+        source, touched = Signal(below(self.count), reset_less=True), Signal(reset_less=True)
         value = Signal(signed(self.value_bits), reset_less=True)
         m.d.comb += [
             prefetch.size.eq(emit.size),

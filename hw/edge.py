@@ -12,11 +12,12 @@ Between unit and edge there is no valid/ready handshake.  The rules are:
 """
 
 from amaranth import Module, Mux, Signal
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fuseflow.samml.gates import HEAD_PERIOD, ROOM_PERIOD
 from hw.component import Component
+from hw.ram import below, ram
 
 
 class Writer(wiring.Signature):
@@ -70,11 +71,11 @@ class Edge(Component):
         ]
 
         # Payload bits need no reset: `filled` says which of them mean anything.
-        m.submodules.mem = mem = memory.Memory(shape=self.w.token.shape(), depth=depth, init=[])
+        m.submodules.mem = mem = ram(self.w.token.shape(), depth)
         write = mem.write_port()
         read = mem.read_port(domain="comb")
-        head = Signal(range(depth))
-        tail = Signal(range(depth))
+        head = Signal(below(depth))
+        tail = Signal(below(depth))
         m.d.comb += [
             write.addr.eq(tail),
             write.data.eq(self.w.token),

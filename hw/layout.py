@@ -1,6 +1,7 @@
 """Bit layouts of tokens: the widths that a tile's declared capacities need."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import Shape, signed, unsigned
 from amaranth.lib import data
@@ -56,17 +57,36 @@ def field_layout(kind: Kind, widths: Widths) -> data.StructLayout | Shape:
 
 
 def token_layout(stream: StreamType, widths: Widths) -> data.StructLayout:
-    """Layout of a token: ``close``, ``empty`` and the bundle ``data``.
+    """Layout of a token: ``close``, ``empty`` and, if the stream has fields, ``data``.
 
-    The first field is the least significant; `verif` reads tokens by these offsets.
+    The first field is the least significant; `gen.manifest` tells these offsets.
     """
     height = max(1, bits_for(stream.rank))
-    return data.StructLayout(
-        {
-            "close": unsigned(height),
-            "empty": unsigned(height),
-            "data": data.StructLayout(
-                {field.name: field_layout(field.kind, widths) for field in stream.fields}
-            ),
-        }
-    )
+    members: dict[str, Any] = {"close": unsigned(height), "empty": unsigned(height)}
+    if stream.fields:
+        members["data"] = data.StructLayout(
+            {field.name: field_layout(field.kind, widths) for field in stream.fields}
+        )
+    return data.StructLayout(members)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands in a token's bits: offset of the lowest bit, and width."""
+
+    offset: int
+    width: int
+
+
+def places(stream: StreamType, widths: Widths) -> tuple[Place, Place, tuple[Place, ...]]:
+    """Return where ``close``, ``empty`` and each field of a token stand.
+
+    The null flag of a ref is the highest bit of its place.
+    """
+    layout = token_layout(stream, widths)
+    close, empty = (Place(layout[name].offset, layout[name].width) for name in ("close", "empty"))
+    if not stream.fields:
+        return close, empty, ()
+    bundle: Any = layout["data"]
+    fields = (bundle.shape[field.name] for field in stream.fields)
+    return close, empty, tuple(Place(bundle.offset + f.offset, f.width) for f in fields)

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hw.bits import any_of, encode, lowest, rest
 from hw.component import Component
 from hw.geometry import Geometry
+from hw.ram import below
 
 
 class Prefetch(Component):
@@ -42,7 +43,7 @@ class Prefetch(Component):
         super().__init__(
             {
                 "offered": In(1),
-                "number": In(range(geometry.words)),
+                "number": In(below(geometry.words)),
                 "word": In(geometry.word_size),
                 "none": In(1),
                 "final": In(1),
@@ -64,7 +65,7 @@ class Prefetch(Component):
         m = Module()
         held, spent = Signal(), Signal()
         word = Signal(self.geometry.word_size, reset_less=True)
-        number = Signal(range(self.geometry.words), reset_less=True)
+        number = Signal(below(self.geometry.words), reset_less=True)
         none, final, same = (Signal(name=n, reset_less=True) for n in ("none", "final", "same"))
         m.d.comb += [
             self.load.eq(self.offered & (~held | (self.take & spent))),

@@ -1,11 +1,26 @@
 """Chooses the touched word that a bank gives up next."""
 
+from typing import Any
+
 from amaranth import Const, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.bits import any_of, encode, lowest, rest
 from hw.component import Component
 from hw.geometry import Geometry
+from hw.ram import below
+
+
+def _ports(geometry: Geometry) -> dict[str, Any]:
+    """Return what the ways to choose have in common."""
+    return {
+        "tops": In(geometry.words),
+        "number": Out(below(geometry.words)),
+        "others": Out(geometry.words),
+        "none": Out(1),
+        "final": Out(1),
+        "same": Out(1),
+    }
 
 
 class Lowest(Component):
@@ -27,16 +42,7 @@ class Lowest(Component):
 
     def __init__(self, geometry: Geometry) -> None:
         self.geometry = geometry
-        super().__init__(
-            {
-                "tops": In(geometry.words),
-                "number": Out(range(geometry.words)),
-                "others": Out(geometry.words),
-                "none": Out(1),
-                "final": Out(1),
-                "same": Out(1),
-            }
-        )
+        super().__init__(_ports(geometry))
 
     def elaborate(self, platform: object) -> Module:
         """Build the priority encoder."""
@@ -75,24 +81,13 @@ class Walk(Component):
 
     def __init__(self, geometry: Geometry, crd_bits: int) -> None:
         self.geometry = geometry
-        super().__init__(
-            {
-                "tops": In(geometry.words),
-                "number": Out(range(geometry.words)),
-                "others": Out(geometry.words),
-                "none": Out(1),
-                "final": Out(1),
-                "same": Out(1),
-                "copied": In(1),
-                "size": In(crd_bits),
-                "take": In(1),
-            }
-        )
+        own = {"copied": In(1), "size": In(crd_bits), "take": In(1)}
+        super().__init__(_ports(geometry) | own)
 
     def elaborate(self, platform: object) -> Module:
         """Build the counter of words."""
         m = Module()
-        number = Signal(range(self.geometry.words))
+        number = Signal(below(self.geometry.words))
         beyond = (number + 1) << self.geometry.word_bits
         m.d.comb += [
             self.number.eq(number),

@@ -14,7 +14,7 @@ declared by the class in `ports`:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from amaranth import Const, Module, Value
 from amaranth.lib import data, wiring
@@ -26,6 +26,7 @@ from fuseflow.samml.units import UnitGraph, UnitInstance
 from hw.component import Component
 from hw.edge import Edge, Reader, Writer
 from hw.layout import Widths, token_layout
+from hw.ram import below
 
 
 class MemoryRead(wiring.Signature):
@@ -40,7 +41,7 @@ class MemoryRead(wiring.Signature):
     """
 
     def __init__(self, words: int, shape: Any) -> None:
-        super().__init__({"addr": Out(range(words)), "data": In(shape)})
+        super().__init__({"addr": Out(below(words)), "data": In(shape)})
 
 
 class MemoryWrite(wiring.Signature):
@@ -55,7 +56,7 @@ class MemoryWrite(wiring.Signature):
     """
 
     def __init__(self, words: int, shape: Any) -> None:
-        super().__init__({"addr": Out(range(words)), "data": Out(shape), "en": Out(1)})
+        super().__init__({"addr": Out(below(words)), "data": Out(shape), "en": Out(1)})
 
 
 class UnitComponent(Component):
@@ -105,10 +106,6 @@ class UnitComponent(Component):
     def write_layout(self, stream: str) -> data.StructLayout:
         """Return the layout of the tokens of a written stream."""
         return token_layout(self.write_types[stream], self.widths)
-
-    if TYPE_CHECKING:  # ports become attributes at run time
-
-        def __getattr__(self, name: str) -> Any: ...
 
 
 def fork(

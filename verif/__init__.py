@@ -1,0 +1,1 @@
+"""Benches: tiles under Verilator, compared with the cycle model edge by edge."""

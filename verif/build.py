@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cocotb_tools.runner import get_runner
 
@@ -44,7 +45,7 @@ def cache_directory() -> Path:
     return Path(base) / "fuseflow"
 
 
-def build(sources: dict[str, str], *, waves: bool = False) -> Simulation:
+def build(sources: dict[str, str], *, waves: bool = False, optimize: bool = True) -> Simulation:
     """Build a simulation from Verilog texts, or find it in the cache.
 
     Parameters
@@ -53,6 +54,8 @@ def build(sources: dict[str, str], *, waves: bool = False) -> Simulation:
         File name to text; one of them holds the harness.
     waves : bool
         Whether the simulation can write waves.
+    optimize : bool
+        Whether the C++ compiler optimizes; short runs are sooner done without.
 
     Raises
     ------
@@ -60,8 +63,8 @@ def build(sources: dict[str, str], *, waves: bool = False) -> Simulation:
         A tool is missing, or the build failed (the message names the log).
     """
     tool = require_tools()
-    key = json.dumps([sources, waves, tool.version, importlib.metadata.version("cocotb"), _FLAGS])
-    directory = cache_directory() / "rtl" / hashlib.sha256(key.encode()).hexdigest()[:24]
+    key = [sources, waves, optimize, tool.version, importlib.metadata.version("cocotb"), _FLAGS]
+    directory = cache_directory() / "rtl" / _digest(key)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory.with_suffix(".lock")):
         if (directory / TOP).exists():
@@ -73,10 +76,30 @@ def build(sources: dict[str, str], *, waves: bool = False) -> Simulation:
         for name, text in sources.items():
             (directory / name).write_text(text)
             files.append(directory / name)
-        _run_verilator(directory, files, environment(tool), waves)
+        runtime = cache_directory() / "runtime" / _digest([tool.version, str(tool.path), waves])
+        _copy_objects(runtime, directory)
+        _run_verilator(directory, files, environment(tool, optimize=optimize), waves)
+        _copy_objects(directory, runtime)
         for leftover in (*directory.glob("*.o"), *directory.glob("*.a"), *directory.glob("*.gch")):
             leftover.unlink()
         return Simulation(directory, time.perf_counter() - started)
+
+
+def _digest(key: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(key).encode()).hexdigest()[:24]
+
+
+def _copy_objects(source: Path, target: Path) -> None:
+    """Copy the objects of Verilator's own runtime, which are the same in every build.
+
+    They are more than half of the compile time of a small tile.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    for path in source.glob("verilated*.o"):
+        if not (target / path.name).exists():
+            scratch = target / f".{path.name}-{os.getpid()}"
+            shutil.copy(path, scratch)
+            scratch.replace(target / path.name)
 
 
 # Without warnings, since the Verilog is generated; and with only the harness public, which

@@ -2,70 +2,39 @@
 
 All bulk data pass through files, so Python wakes only at the start and the end of a run:
 
-* ``load`` high reads ``<job>/run<k>/<memory>.hex`` into every memory, the gate patterns and the
-  token counts of sources and sinks, and clears the digests;
+* ``load`` high reads ``<job>/run<k>/<memory>.hex`` into every memory that the tile reads, the gate
+  patterns and the token counts of sources and sinks, and clears the digests;
 * ``dump`` high writes every memory that the tile writes and the digests of all edges;
 * with ``record`` high every issue and pop is a line of ``<job>/run<k>/trace.txt``.
 
 The digests are those of `fuseflow.samml.digest`.
 """
 
-from dataclasses import dataclass
-
-from amaranth.lib import data
+from typing import Any
 
 from fuseflow.samml.digest import DIGEST_PRIME, DIGEST_START
 from fuseflow.samml.gates import HEAD_PERIOD, ROOM_PERIOD
-from fuseflow.samml.streams import Kind
-from fuseflow.samml.units import UnitEdge, UnitGraph
-from hw.layout import Widths, token_layout
+from gen.manifest import describe
+from gen.plan import Plan
 
 TOP = "ff_harness"
 
 
-@dataclass(frozen=True)
-class Memory:
-    """A memory array inside the tile.
-
-    Attributes
-    ----------
-    name : str
-        Stem of its file.
-    path : str
-        Hierarchical Verilog name below the tile.
-    written : bool
-        Whether the tile writes it; only then it is dumped.
-    """
-
-    name: str
-    path: str
-    written: bool
-
-
-def harness(
-    tile: str,
-    units: UnitGraph,
-    memories: list[Memory],
-    inputs: dict[str, int],
-    outputs: dict[str, int],
-    *,
-    gated: bool,
-) -> str:
+def harness(plan: Plan, inputs: dict[str, int], outputs: dict[str, int], *, gated: bool) -> str:
     """Return the harness of one tile as SystemVerilog.
 
     Parameters
     ----------
-    tile : str
-        Name of the tile's Verilog module.
-    units : UnitGraph
-    memories : list of Memory
+    plan : Plan
     inputs, outputs : dict of str to int
         The tile's AXI ports and their widths; they become ports of the harness.
     gated : bool
         Whether the tile was built with gates.
     """
-    count = len(units.edges)
-    counted = [u.node.name for u in units.units if u.kind in ("source", "sink")]
+    manifest = describe(plan, gated=gated)
+    edges = manifest["edges"]
+    counted = plan.bench_ports()
+    count = len(edges)
     ports = [
         *(f"input {name} {_RW}" for name in ("clk", "rst", "load", "dump", "record")),
         f"input [31:0] run {_RW}",
@@ -75,22 +44,17 @@ def harness(
     ]
     pins = [f".{name}({name})" for name in ("clk", "rst", *inputs, *outputs)]
     pins += [".running(running)", ".cycle(cycle)", ".done(done)"]
-    pins += [
-        f".{name}_{_COUNT[kind]}(counts[{k}])" for k, (name, kind) in enumerate(_counted(units))
-    ]
-    if gated:
-        for number, edge in enumerate(units.edges):
-            if edge.gated:
-                pins.append(f".gate_room_{number}(room_gates[{number}])")
-                pins.append(f".gate_head_{number}(head_gates[{number}])")
-    watched = "\n".join(
-        _watch(k, edge, Widths.of(units.graph)) for k, edge in enumerate(units.edges)
-    )
-    loads = "\n".join(_file_task("readmemh", m.name, f"dut.{m.path}") for m in memories)
-    dumps = "\n".join(
-        _file_task("writememh", m.name, f"dut.{m.path}") for m in memories if m.written
-    )
-    return f"""// Generated: the bench around {tile}.
+    pins += [f".{port}(counts[{k}])" for k, port in enumerate(counted)]
+    for number, edge in enumerate(edges):
+        if edge["room_gate"]:
+            pins.append(f".{edge['room_gate']}(room_gates[{number}])")
+            pins.append(f".{edge['head_gate']}(head_gates[{number}])")
+    watched = "\n".join(_watch(k, edge) for k, edge in enumerate(edges))
+    written = _memories(manifest, "result")
+    read = [*_memories(manifest, "input"), *(source["memory"] for source in manifest["sources"])]
+    loads = "\n".join(_file_task("readmemh", path, f"dut.{path}") for path in read)
+    dumps = "\n".join(_file_task("writememh", path, f"dut.{path}") for path in written)
+    return f"""// Generated: the bench around {plan.top}.
 module {TOP}(
   {(f",{chr(10)}  ").join(ports)}
 );
@@ -107,7 +71,7 @@ module {TOP}(
   string job, name;
   integer file;
 
-  {tile} dut({", ".join(pins)});
+  {plan.top} dut({", ".join(pins)});
 
   function automatic logic [63:0] mix(input logic [63:0] digest, input logic [63:0] word);
     mix = (digest ^ word) * PRIME;
@@ -161,42 +125,39 @@ endmodule
 
 
 _RW = "/* verilator public_flat_rw */"
-_COUNT = {"source": "count", "sink": "streams"}
 
 
-def _counted(units: UnitGraph) -> list[tuple[str, str]]:
-    """Return name and kind of every source and sink, in unit order."""
-    return [(u.node.name, u.kind) for u in units.units if u.kind in _COUNT]
+def _memories(manifest: dict[str, Any], role: str) -> list[str]:
+    """Return the Verilog names, below the tile, of the memories of all inputs or results."""
+    return [
+        copy["memory"]
+        for array in manifest["arrays"]
+        if array["role"] == role
+        for copies in array["banks"]
+        for copy in copies
+    ]
 
 
 def _file_task(task: str, stem: str, target: str) -> str:
     return f'    name = $sformatf("%s/run%0d/{stem}.hex", job, run);\n    ${task}(name, {target});'
 
 
-def _watch(number: int, edge: UnitEdge, widths: Widths) -> str:
+def _watch(number: int, edge: dict[str, Any]) -> str:
     """Return the statements that watch one edge."""
-    layout = token_layout(edge.type, widths)
-    instance = "dut.edge_" + edge.name.replace(".", "_")
+    instance = f"dut.{edge['instance']}"
     token = f"{instance}.r__token"
 
-    def bits(offset: int, width: int) -> str:
+    def bits(place: dict[str, int]) -> str:
+        offset, width = place["offset"], place["width"]
         return f"64'({token}[{offset + width - 1}:{offset}])"
 
-    def part(name: str) -> tuple[int, int]:
-        return layout[name].offset, layout[name].width
-
-    digest = f"mix(mix(pop_digest[{number}], 64'(cycle)), ({bits(*part('empty'))} << 8) | {bits(*part('close'))})"
+    empty, close = bits(edge["token"]["empty"]), bits(edge["token"]["close"])
+    digest = f"mix(mix(pop_digest[{number}], 64'(cycle)), ({empty} << 8) | {close})"
     fields = digest
-    bundle = layout["data"]
-    for field in edge.type.fields:
-        assert isinstance(bundle.shape, data.StructLayout)
-        place = bundle.shape[field.name]
-        offset = bundle.offset + place.offset
-        if field.kind is Kind.REF:
-            null = f"{token}[{offset + place.width - 1}]"
-            word = f"({null} ? '1 : {bits(offset, place.width - 1)})"
-        else:
-            word = bits(offset, place.width)
+    for field in edge["token"]["fields"]:
+        word = bits(field)
+        if "null" in field:
+            word = f"({token}[{field['null']}] ? '1 : {word})"
         fields = f"mix({fields}, {word})"
     return f"""      if ({instance}.w__issue) begin
         issued[{number}] <= issued[{number}] + 1;
@@ -204,6 +165,6 @@ def _watch(number: int, edge: UnitEdge, widths: Widths) -> str:
         if (file != 0) $fwrite(file, "i {number} %0d\\n", cycle);
       end
       if ({instance}.r__pop) begin
-        pop_digest[{number}] <= ({bits(*part("empty"))} != 0) ? {digest} : {fields};
+        pop_digest[{number}] <= ({empty} != 0) ? {digest} : {fields};
         if (file != 0) $fwrite(file, "p {number} %0d %h\\n", cycle, {token});
       end"""

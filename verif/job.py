@@ -13,15 +13,13 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
 from fuseflow.samml.errors import ToolError
-from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.gates import Gates, open_gates
-from fuseflow.samml.graph import Role, TensorDecl
 from fuseflow.samml.image import TensorImage
-from fuseflow.samml.streams import Kind, StreamType
 from fuseflow.samml.tokens import Nested, Token, encode
-from fuseflow.samml.units import UnitInstance
-from gen.plan import ArrayPlan, Plan, count_register, instance, shape_register
-from hw.layout import Widths, token_layout
+from gen import host
+from gen.manifest import describe
+from gen.plan import Access, Plan, count_register
+from gen.tokens import pack, unpack
 from verif.build import Simulation
 from verif.harness import TOP
 
@@ -110,16 +108,17 @@ def play(simulation: Simulation, plan: Plan, runs: Sequence[Run]) -> list[Record
     ToolError
         The simulation itself failed; a run that does not end is a `Record`.
     """
+    manifest = describe(plan, gated=False)
     with tempfile.TemporaryDirectory(prefix="fuseflow-") as name:
         directory = Path(name)
         for number, run in enumerate(runs):
-            _write_run(directory / f"run{number}", plan, run)
+            _write_run(directory / f"run{number}", plan, manifest, run)
         job = {
-            "start": [_address(plan, "control"), 1],
-            "reads": {r.name: r.address for r in plan.registers if r.access.value != "wo"},
+            "start": [host.register(manifest, "control"), 1],
+            "reads": {r.name: r.address for r in plan.registers if r.access is not Access.WRITE},
             "runs": [
                 {
-                    "writes": _shape_writes(plan, run),
+                    "writes": _shape_writes(manifest, run),
                     "limit": run.limit,
                     "trace": run.trace,
                     "reset": run.reset,
@@ -127,29 +126,48 @@ def play(simulation: Simulation, plan: Plan, runs: Sequence[Run]) -> list[Record
                 for run in runs
             ],
         }
-        (directory / "job.json").write_text(json.dumps(job))
-        results = _simulate(simulation, directory)
+        path = directory / "job.json"
+        path.write_text(json.dumps(job))
+        simulate(simulation, directory, "verif.bench", {"FUSEFLOW_JOB": str(path)})
+        results = json.loads((directory / "results.json").read_text())
         return [
-            _read_run(directory / f"run{number}", plan, runs[number], result)
+            _read_run(directory / f"run{number}", manifest, runs[number], result)
             for number, result in enumerate(results)
         ]
 
 
-def _simulate(simulation: Simulation, directory: Path) -> list[dict[str, Any]]:
+def simulate(simulation: Simulation, directory: Path, module: str, env: Mapping[str, str]) -> None:
+    """Run the cocotb tests of a module on a built simulation.
+
+    Parameters
+    ----------
+    simulation : Simulation
+    directory : Path
+        Where the simulation runs; its files are left there.
+    module : str
+        Dotted name of the module.
+    env : mapping of str to str
+        Variables that the tests find in their environment.
+
+    Raises
+    ------
+    ToolError
+        The simulation did not run, ran no test, or a test failed.
+    """
     log = directory / "sim.log"
     runner = get_runner("verilator")
     runner.log_file = None
     results = directory / "results.xml"
     try:
         runner.test(
-            test_module="verif.bench",
+            test_module=module,
             hdl_toplevel=TOP,
             hdl_toplevel_lang="verilog",
             build_dir=simulation.directory,
             test_dir=directory,
             results_xml=str(results),
             plusargs=[f"+job={directory}"],
-            extra_env={"FUSEFLOW_JOB": str(directory / "job.json"), "COCOTB_ANSI_OUTPUT": "0"},
+            extra_env={"COCOTB_ANSI_OUTPUT": "0", **env},
             log_file=log,
         )
         tests, failures = get_results(results)
@@ -157,7 +175,6 @@ def _simulate(simulation: Simulation, directory: Path) -> list[dict[str, Any]]:
         raise ToolError(f"the simulation did not run: {error}: {_tail(log)}") from None
     if tests == 0 or failures:
         raise ToolError(f"the simulation ran {tests} tests, {failures} failed: {_tail(log)}")
-    return json.loads((directory / "results.json").read_text())
 
 
 def _tail(log: Path) -> str:
@@ -168,59 +185,35 @@ def _tail(log: Path) -> str:
     return telling[0].strip() if telling else "empty log"
 
 
-def _address(plan: Plan, name: str) -> int:
-    return next(register.address for register in plan.registers if register.name == name)
-
-
-def _shape_writes(plan: Plan, run: Run) -> list[tuple[int, int]]:
-    writes: list[tuple[int, int]] = []
-    for tensor in plan.graph.tensors:
-        shape = (
-            run.images[tensor.name].shape if tensor.role == Role.INPUT else run.shapes[tensor.name]
-        )
-        for mode, size in enumerate(shape):
-            writes.append((_address(plan, shape_register(tensor.name, mode)), int(size)))
-    return writes
+def _shape_writes(manifest: host.Manifest, run: Run) -> list[tuple[int, int]]:
+    shapes = {name: image.shape for name, image in run.images.items()} | dict(run.shapes)
+    return [
+        write
+        for tensor in manifest["tensors"]
+        for write in host.shape_writes(manifest, tensor["name"], shapes[tensor["name"]])
+    ]
 
 
 # --- files of a run ----------------------------------------------------------------------
 
 
-def _write_run(directory: Path, plan: Plan, run: Run) -> None:
+def _write_run(directory: Path, plan: Plan, manifest: host.Manifest, run: Run) -> None:
     directory.mkdir()
-    for array in plan.arrays:
-        if array.role == Role.INPUT:
-            words = _array_of(array, run.images[array.tensor])
-            for bank, copies in enumerate(array.banks):
-                for memory in copies:
-                    _write_hex(directory / f"{memory.name}.hex", words[bank :: len(array.banks)])
+    for name, image in run.images.items():
+        for memory, words in host.contents(manifest, name, image).items():
+            _write_hex(directory / f"{memory}.hex", words)
     gates = run.gates or open_gates(plan.units)
     _write_hex(directory / "room_gates.hex", gates.room)
     _write_hex(directory / "head_gates.hex", gates.head)
-    counts: list[int] = []
-    for unit in plan.units.units:
-        if unit.kind == "source":
-            tokens = _source_tokens(unit, plan.widths, run.streams[unit.node.name])
-            _write_hex(directory / f"{instance('unit', unit.name)}.hex", tokens)
-            counts.append(len(tokens))
-        elif unit.kind == "sink":
-            counts.append(run.sinks[unit.node.name])
-    _write_hex(directory / "counts.hex", counts or [0])
+    counts = {sink["port"]: run.sinks[sink["node"]] for sink in manifest["sinks"]}
+    for source in manifest["sources"]:
+        tokens = _source_tokens(source["token"], run.streams[source["node"]])
+        _write_hex(directory / f"{source['memory']}.hex", tokens)
+        counts[source["port"]] = len(tokens)
+    _write_hex(directory / "counts.hex", [counts[port] for port in plan.bench_ports()] or [0])
 
 
-def _array_of(array: ArrayPlan, image: TensorImage) -> Words:
-    """Return the words of one array as unsigned bits of the array's width."""
-    if array.level is None:
-        words = image.vals
-    else:
-        stored = (image.segs if array.kind == "seg" else image.crds)[array.level]
-        assert stored is not None
-        words = stored
-    mask = np.int64((1 << array.width) - 1)
-    return (np.asarray(words, dtype=np.int64) & mask).astype(np.uint64)
-
-
-def _write_hex(path: Path, words: Sequence[int] | Words) -> None:
+def _write_hex(path: Path, words: Sequence[int] | host.Words) -> None:
     path.write_text("\n".join(f"{int(word):x}" for word in words) + "\n" if len(words) else "@0\n")
 
 
@@ -231,56 +224,16 @@ def _read_hex(path: Path) -> Words:
                     dtype=np.uint64)  # fmt: skip
 
 
-def _source_tokens(unit: UnitInstance, widths: Widths, streams: list[Nested]) -> list[int]:
-    stream = unit.bundles[0]
+def _source_tokens(described: Mapping[str, Any], streams: list[Nested]) -> list[int]:
     return [
-        pack(token, stream, widths) for nested in streams for token in encode(nested, stream.rank)
+        pack(token, described) for nested in streams for token in encode(nested, described["rank"])
     ]
-
-
-def pack(token: Token, stream: StreamType, widths: Widths) -> int:
-    """Return a token as the bits of its layout."""
-    layout = token_layout(stream, widths)
-    word = token.close | token.empty << layout["empty"].offset
-    if token.empty:
-        return word
-    bundle = layout["data"]
-    for field_, value in zip(stream.fields, token.payload, strict=True):
-        place = bundle.shape[field_.name]
-        bits = 1 << (place.width - 1) if value is None else value & ((1 << place.width) - 1)
-        word |= bits << (bundle.offset + place.offset)
-    return word
-
-
-def unpack(word: int, stream: StreamType, widths: Widths) -> Token:
-    """Return the token whose layout's bits are given; the inverse of `pack`."""
-    layout = token_layout(stream, widths)
-
-    def bits(offset: int, width: int) -> int:
-        return word >> offset & ((1 << width) - 1)
-
-    empty = bits(layout["empty"].offset, layout["empty"].width)
-    close = bits(layout["close"].offset, layout["close"].width)
-    if empty:
-        return Token(None, empty, close)
-    bundle = layout["data"]
-    payload: list[int | None] = []
-    for field_ in stream.fields:
-        place = bundle.shape[field_.name]
-        value: int | None = bits(bundle.offset + place.offset, place.width)
-        assert value is not None
-        if field_.kind is Kind.REF and value >> (place.width - 1):
-            value = None
-        elif field_.kind is Kind.VAL and value >> (place.width - 1):
-            value -= 1 << place.width
-        payload.append(value)
-    return Token(tuple(payload), empty, close)
 
 
 # --- results -----------------------------------------------------------------------------
 
 
-def _read_run(directory: Path, plan: Plan, run: Run, result: dict[str, Any]) -> Record:
+def _read_run(directory: Path, manifest: host.Manifest, run: Run, result: dict[str, Any]) -> Record:
     registers = result["registers"]
     status = registers["status"]
     return Record(
@@ -293,54 +246,38 @@ def _read_run(directory: Path, plan: Plan, run: Run, result: dict[str, Any]) -> 
         issue_digest=_read_hex(directory / "issue_digest.hex"),
         pop_digest=_read_hex(directory / "pop_digest.hex"),
         outputs={
-            tensor.name: _result(directory, plan, tensor, run.shapes[tensor.name], registers)
-            for tensor in plan.graph.tensors
-            if tensor.role == Role.RESULT
+            name: _result(directory, manifest, name, shape, registers)
+            for name, shape in run.shapes.items()
         },
-        events=_read_trace(directory / "trace.txt", plan) if run.trace else [],
+        events=_read_trace(directory / "trace.txt", manifest["edges"]) if run.trace else [],
     )
 
 
 def _result(
     directory: Path,
-    plan: Plan,
-    tensor: TensorDecl,
+    manifest: host.Manifest,
+    tensor: str,
     shape: tuple[int, ...],
     registers: Mapping[str, int],
 ) -> TensorImage:
-    arrays = {array.name: array for array in plan.arrays if array.tensor == tensor.name}
-
-    def words(name: str, count: int) -> Words:
-        memory = arrays[name].banks[0][0]
-        return _read_hex(directory / f"{memory.name}.hex")[:count]
-
-    segs: list[Sequence[int] | None] = []
-    crds: list[Sequence[int] | None] = []
-    parents = 1
-    for level, kind in enumerate(tensor.format.levels):
-        if kind is LevelKind.DENSE:
-            segs.append(None)
-            crds.append(None)
-            parents *= shape[tensor.format.order[level]]
-            continue
-        count = registers[count_register(tensor.name, f"crd{level}")]
-        segs.append(words(f"seg{level}", parents + 1).astype(np.int64))
-        crds.append(words(f"crd{level}", count).astype(np.int64))
-        parents = count
-    bits = plan.widths.val
-    raw = words("val", registers[count_register(tensor.name, "val")]).astype(np.int64)
-    vals = np.where(raw >> (bits - 1) & 1, raw - (1 << bits), raw)
-    return TensorImage(shape, tuple(segs), tuple(crds), vals)
+    arrays = {array["name"]: array for array in host.arrays(manifest, tensor)}
+    counts = {
+        name: registers[count_register(tensor, name)] for name in host.count_reads(manifest, tensor)
+    }
+    words: dict[str, Words] = {}
+    for name, count in host.result_words(manifest, tensor, shape, counts).items():
+        memory = arrays[name]["banks"][0][0]["memory"]
+        words[name] = _read_hex(directory / f"{memory}.hex")[:count]
+    return host.image(manifest, tensor, shape, words)
 
 
-def _read_trace(path: Path, plan: Plan) -> list[EdgeEvents]:
-    events = [EdgeEvents([], []) for _ in plan.units.edges]
+def _read_trace(path: Path, edges: Sequence[Mapping[str, Any]]) -> list[EdgeEvents]:
+    events = [EdgeEvents([], []) for _ in edges]
     for line in path.read_text().splitlines():
         kind, number, cycle, *token = line.split()
-        edge = plan.units.edges[int(number)]
         if kind == "i":
             events[int(number)].issues.append(int(cycle))
         else:
-            word = int(token[0], 16)
-            events[int(number)].pops.append((int(cycle), unpack(word, edge.type, plan.widths)))
+            popped = unpack(int(token[0], 16), edges[int(number)]["token"])
+            events[int(number)].pops.append((int(cycle), popped))
     return events

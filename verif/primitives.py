@@ -184,8 +184,10 @@ def _tensor(setup: Setup) -> TensorDecl:
     form = Format.parse(setup.format)
     positions = (SIZE, WORDS) if setup.format == "ds" else (WORDS,) * form.rank
     role = Role.RESULT if setup.stores else Role.INPUT
-    dims = (SIZE,) * form.rank if setup.primitive != "array" else (WORDS,)
-    fill = int(setup.params.get("fill", 3 if setup.primitive == "array" else 0))  # type: ignore[arg-type]
+    stored = setup.primitive in ("array", "write_val")
+    dims = (WORDS,) if stored else (SIZE,) * form.rank
+    fill = setup.params.get("fill", 3 if setup.primitive == "array" else 0)
+    assert isinstance(fill, int)
     return TensorDecl(setup.name, role, form, dims, positions, fill)
 
 

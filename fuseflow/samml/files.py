@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from fuseflow.samml.errors import FuseFlowError
@@ -35,15 +35,17 @@ def write_file(path: Path, contents: str | bytes) -> None:
         raise
 
 
-def write_directory(target: Path, files: Mapping[str, str]) -> None:
-    """Write a directory of files, replacing an earlier one of the same files.
+def write_directory(target: Path, files: Mapping[str, str], earlier: Collection[str] = ()) -> None:
+    """Write a directory of files, replacing an earlier one.
 
     Parameters
     ----------
     target : Path
-        Made with its parents.  What it holds already must be among `files`.
+        Made with its parents.  What it holds already must be among `files` or `earlier`.
     files : mapping of str to str
         Name to text.
+    earlier : collection of str
+        Other names that an earlier directory may hold; they are removed.
 
     Raises
     ------
@@ -53,12 +55,13 @@ def write_directory(target: Path, files: Mapping[str, str]) -> None:
     if target.exists():
         if not target.is_dir():
             raise OutputError(f"'{target}' is not a directory: choose another place")
-        foreign = sorted({entry.name for entry in target.iterdir()} - {*files})
+        foreign = sorted({entry.name for entry in target.iterdir()} - {*files, *earlier})
         if foreign:
             raise OutputError(
                 f"'{target}' holds '{foreign[0]}', which this command did not write: move it or "
                 "choose another place"
             )
+    target = target.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
         fresh = Path(scratch) / "fresh"

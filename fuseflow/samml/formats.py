@@ -45,14 +45,22 @@ class Format:
         return letters + ":" + ",".join(map(str, self.order))
 
     @classmethod
-    def parse(cls, text: str) -> "Format":
+    def parse(cls, text: str, rank: int | None = None) -> "Format":
         """Read a name (``CSR``, ``DCSC``, ``dense2``, ...) or a level string (``ss:1,0``).
+
+        Parameters
+        ----------
+        text : str
+        rank : int, optional
+            Number of levels that a bare ``dense`` or ``sparse`` stands for; 1 by default.
 
         Raises
         ------
         ParseError
             Neither; the message lists the names.
         """
+        if rank is not None and text.lower() in ("dense", "sparse"):
+            text = _NAMES[text.lower()] * rank
         text = _NAMES.get(text.lower(), text)
         letters, colon, tail = text.partition(":")
         try:

@@ -37,7 +37,7 @@ def to_values(name: str, numbers: NDArray[Any], value: ValueType, *, round_value
         if not round_values and bool(fractional.any()):
             raise TensorError(
                 f"tensor '{name}': value {numbers[fractional].flat[0]!s} is not an integer as "
-                f"{value.name} needs; pass round_values=True or scale the data"
+                f"{value.name} needs; pass round_values=True (--round) or scale the data"
             )
         numbers = whole
     elif numbers.dtype.kind not in "biu":

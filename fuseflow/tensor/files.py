@@ -9,8 +9,6 @@
 """
 
 import io
-import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -20,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from fuseflow.samml.errors import TensorError
+from fuseflow.samml.files import write_file
 from fuseflow.samml.formats import LevelKind
 from fuseflow.tensor.entries import Entries, from_matrix
 from fuseflow.tensor.untyped import matrix_market, sparse
@@ -104,7 +103,7 @@ def _read_tns(path: Path, shape: Sequence[int] | None) -> Entries:
 
 
 def _read_npz(path: Path) -> Entries:
-    with np.load(path, allow_pickle=False) as archive:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         names = set(archive.files)
         if {"coords", "vals", "shape"} <= names:
             shape = tuple(int(size) for size in archive["shape"])
@@ -116,42 +115,39 @@ def _read_npz(path: Path) -> Entries:
     return from_matrix(sparse.load_npz(path))
 
 
+def check_target(path: str | PathLike[str]) -> None:
+    """Refuse a path that no tensor can be written to.
+
+    Raises
+    ------
+    TensorError
+        Its suffix is unknown, or its folder does not exist.
+    """
+    path = Path(path)
+    _by_suffix(path, _WRITERS)
+    if not path.parent.is_dir():
+        raise TensorError(f"cannot write '{path}': there is no folder '{path.parent}'")
+    if path.is_dir():
+        raise TensorError(f"cannot write '{path}': it is a folder")
+
+
 def write_tensor(tensor: "Tensor", path: str | PathLike[str]) -> None:
     """Write a tensor by the path's suffix, through a temporary file beside it.
 
     Raises
     ------
     TensorError
-        The suffix is unknown, the tensor does not go into such a file, or the folder cannot
-        be written.
+        As `check_target`; or the tensor does not go into such a file, or the folder cannot be
+        written.
     """
     path = Path(path)
-    writers: dict[str, Callable[[Tensor, IO[bytes]], None]] = {
-        ".mtx": _write_mtx,
-        ".tns": _write_tns,
-        ".npz": _write_npz,
-    }
-    writer = _by_suffix(path, writers)
+    check_target(path)
     buffer = io.BytesIO()
-    writer(tensor, buffer)
+    _by_suffix(path, _WRITERS)(tensor, buffer)
     try:
-        _replace(path, buffer.getvalue())
+        write_file(path, buffer.getvalue())
     except OSError as error:
         raise TensorError(f"cannot write '{path}': {error.strerror}") from None
-
-
-def _replace(path: Path, contents: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(contents)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _need_zero_fill(tensor: "Tensor", kind: str) -> None:
@@ -192,3 +188,10 @@ def _write_npz(tensor: "Tensor", file: IO[bytes]) -> None:
         return
     coords, values = tensor.entries()
     np.savez_compressed(file, coords=coords, vals=values, shape=np.asarray(tensor.shape))
+
+
+_WRITERS: dict[str, Callable[["Tensor", IO[bytes]], None]] = {
+    ".mtx": _write_mtx,
+    ".tns": _write_tns,
+    ".npz": _write_npz,
+}

@@ -288,7 +288,7 @@ def _parse(form: Format | str) -> Format:
 def _format(name: str, form: Format | str | None, rank: int) -> Format:
     if form is None:
         return Format.default(rank)
-    parsed = _parse(form)
+    parsed = Format.parse(form, rank) if isinstance(form, str) else form
     if parsed.rank != rank:
         raise TensorError(f"tensor '{name}': format {parsed} has rank {parsed.rank}, wanted {rank}")
     return parsed

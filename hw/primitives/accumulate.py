@@ -30,17 +30,30 @@ def shared(node: Node, units: UnitGraph, widths: Widths) -> Banks:
     )
 
 
-class Fill(UnitComponent):
-    """Adds the payloads of a row into its bank; writes one row token at the row's end.
-
-    Two reasons make it wait beside heads: a row's first token waits for a free bank, and a payload
-    until the adder has taken the row's previous one at the same coordinate.
-    """
+class _Part(UnitComponent):
+    """What both units have in common."""
 
     @property
     def kept(self) -> int:
         """Levels that are kept."""
         return self.params["kept"]
+
+    def _later(self, m: Module, name: str, issue: Value, token: Any) -> tuple[Value, Any]:
+        """Return an issue and its token when they are due to be pushed."""
+        for stage in range(1, self.unit.unit.latency):
+            pushing = Signal(name=f"{name}_pushing{stage}")
+            later = Signal(token.shape(), name=f"{name}{stage}", reset_less=True)
+            m.d.sync += [pushing.eq(issue), later.eq(token)]
+            issue, token = pushing, later
+        return issue, token
+
+
+class Fill(_Part):
+    """Adds the payloads of a row into its bank; writes one row token at the row's end.
+
+    Two reasons make it wait beside heads: a row's first token waits for a free bank, and a payload
+    until the adder has taken the row's previous one at the same coordinate.
+    """
 
     def ports(self) -> Mapping[str, Any]:
         """Return the banks, the sizes and the flags."""
@@ -123,32 +136,22 @@ class Fill(UnitComponent):
         above = self.kept + 1
         deep = token.empty > above
         layout = data.StructLayout({"empty": len(row.token.empty), "close": len(row.token.close)})
-        valid: Value = issue
         now = Signal(layout)
         m.d.comb += [
             now.empty.eq(Mux(deep, token.empty - above, 0)),
             now.close.eq(token.close - above),
             row.issue.eq(issue),
         ]
-        for stage in range(1, self.unit.unit.latency):
-            pushing = Signal(name=f"pushing{stage}")
-            later = Signal(layout, name=f"row{stage}", reset_less=True)
-            m.d.sync += [pushing.eq(valid), later.eq(now)]
-            valid, now = pushing, later
+        push, pushed = self._later(m, "row", issue, now)
         m.d.comb += [
-            row.push.eq(valid),
-            row.token.empty.eq(now.empty),
-            row.token.close.eq(now.close),
+            row.push.eq(push),
+            row.token.empty.eq(pushed.empty),
+            row.token.close.eq(pushed.close),
         ]
 
 
-class Emit(UnitComponent):
+class Emit(_Part):
     """Writes the sums of a row, one a cycle; pops the row with the last and frees its bank."""
-
-    @property
-    def kept(self) -> int:
-        """Levels that are kept."""
-        return self.params["kept"]
 
     def ports(self) -> Mapping[str, Any]:
         """Return the banks and, in dense mode, the size."""
@@ -195,17 +198,12 @@ class Emit(UnitComponent):
             now.close.eq(Mux(banks.last, row.close + height, close)),
             now.data.crd.eq(crd),
         ]
-        valid = issue
-        for stage in range(1, self.unit.unit.latency):
-            pushing = Signal(name=f"{name}_pushing{stage}")
-            later = Signal(layout, name=f"{name}{stage}", reset_less=True)
-            m.d.sync += [pushing.eq(valid), later.eq(now)]
-            valid, now = pushing, later
+        push, pushed = self._later(m, name, issue, now)
         m.d.comb += [
-            writer.push.eq(valid),
-            writer.token.empty.eq(now.empty),
-            writer.token.close.eq(now.close),
-            writer.token.data.crd.eq(now.data.crd),
+            writer.push.eq(push),
+            writer.token.empty.eq(pushed.empty),
+            writer.token.close.eq(pushed.close),
+            writer.token.data.crd.eq(pushed.data.crd),
         ]
 
 

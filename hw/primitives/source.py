@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from amaranth import Module, Signal
-from amaranth.lib import memory
 from amaranth.lib.wiring import In
 
 from fuseflow.samml.units import UnitGraph, UnitInstance
 from hw.layout import Widths
+from hw.ram import ram
 from hw.unit import UnitComponent
 
 
@@ -20,9 +20,7 @@ class Source(UnitComponent):
 
     def __init__(self, unit: UnitInstance, units: UnitGraph, widths: Widths) -> None:
         super().__init__(unit, units, widths)
-        self.mem = memory.Memory(
-            shape=self.write_layout("out"), depth=self.params["words"], init=[]
-        )
+        self.mem = ram(self.write_layout("out"), self.params["words"])
 
     def ports(self) -> Mapping[str, Any]:
         """Return the start and the number of tokens."""

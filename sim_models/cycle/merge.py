@@ -1,7 +1,8 @@
 """The merge step that intersect and union share (DESIGN section 2, "Step of a joiner")."""
 
+from sim_models.cycle.edges import pop
 from sim_models.cycle.jit import compiled
-from sim_models.cycle.layout import H_USER, S_FIELDS, S_SHAPE, U_BUNDLES, Memory
+from sim_models.cycle.layout import H_USER, S_FIELDS, S_SHAPE, U_BUNDLES, U_READS, Memory
 
 # State words of a joiner, behind those of the holder.
 LEFT_ENDED, RIGHT_ENDED, END_CLOSE = H_USER, H_USER + 1, H_USER + 2
@@ -63,8 +64,17 @@ def merge(m: Memory, u: int, left: int, right: int) -> int:
 
 
 @compiled
-def note_ends(m: Memory, u: int, step: int, left: int, right: int) -> None:
-    """Update the sides' ``ended`` flags after a step."""
+def advance(m: Memory, u: int, t: int, step: int, left: int, right: int) -> None:
+    """Do on the inputs what a step that fires in cycle t does: pop, and note which sides end."""
+    _note_ends(m, u, step, left, right)
+    if step & POP_LEFT != 0:
+        pop(m, m[u + U_READS], t)
+    if step & POP_RIGHT != 0:
+        pop(m, m[u + U_READS + 1], t)
+
+
+@compiled
+def _note_ends(m: Memory, u: int, step: int, left: int, right: int) -> None:
     if step & DONE != 0:
         m[u + LEFT_ENDED] = 0
         m[u + RIGHT_ENDED] = 0

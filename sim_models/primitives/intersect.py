@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fuseflow.samml.tokens import Nested
-from sim_models.cycle.edges import fail, head, pop
+from sim_models.cycle.edges import fail, head
 from sim_models.cycle.firing import complete, fire, fire_insert, hold, settle
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import (
@@ -24,12 +24,10 @@ from sim_models.cycle.merge import (
     DONE,
     LEFT_ENDED,
     MATCH,
-    POP_LEFT,
-    POP_RIGHT,
     RIGHT_ENDED,
+    advance,
     bundle_fields,
     merge,
-    note_ends,
 )
 from sim_models.nested import map_fibers
 from sim_models.storage import NodeView
@@ -78,11 +76,7 @@ def step(m: Memory, u: int) -> None:
         t = _place(m, u, needs, what, left, right)
         if t < 0:
             return
-        note_ends(m, u, what, left, right)
-        if what & POP_LEFT != 0:
-            pop(m, lefts, t)
-        if what & POP_RIGHT != 0:
-            pop(m, rights, t)
+        advance(m, u, t, what, left, right)
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuseflow.samml.streams import Kind, StreamType
 from fuseflow.samml.tokens import Nested
-from sim_models.cycle.edges import fail, head, issue, pop
+from sim_models.cycle.edges import fail, head, issue
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import E_FIELDS, NULL, S_SHAPE, U_PARAMS, U_READS, Memory
@@ -19,13 +19,11 @@ from sim_models.cycle.merge import (
     HAVE_RIGHT,
     LEFT_ENDED,
     MATCH,
-    POP_LEFT,
-    POP_RIGHT,
     RIGHT_ENDED,
+    advance,
     bundle_fields,
     bundle_missing,
     merge,
-    note_ends,
 )
 from sim_models.nested import map_fibers
 from sim_models.storage import NodeView
@@ -94,11 +92,7 @@ def step(m: Memory, u: int) -> None:
         if t < 0:
             return
         _write(m, u, t, what, left, right)
-        note_ends(m, u, what, left, right)
-        if what & POP_LEFT != 0:
-            pop(m, lefts, t)
-        if what & POP_RIGHT != 0:
-            pop(m, rights, t)
+        advance(m, u, t, what, left, right)
 
 
 @compiled

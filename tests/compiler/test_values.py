@@ -1,6 +1,5 @@
 """Values: the golden meaning of what we compile is the dense truth."""
 
-from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -16,74 +15,20 @@ from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.tokens import Nested
 from fuseflow.tensor import Tensor
 from sim_models.golden import evaluate as run_golden
-from tests.compiler.kernels import SHARED, Kernel, single_kernels
+from tests.compiler.kernels import INPUTS, Kernel, families, read, single_kernels
 from tests.compiler.running import formats, operands, run, statements
-
-INPUTS = SHARED / "peers" / "inputs"
-
-OPERANDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "matmul": {"small": ("B", "C"), "rect": ("B", "C"), "r100": ("B", "C")},
-    "mat_elemmul": {"small": ("B", "E"), "rect": ("B", "E"), "r100": ("B", "C")},
-    "mat_elemadd": {"small": ("B", "E"), "rect": ("B", "E"), "r100": ("B", "C")},
-    "mat_elemadd3": {"small": ("B", "E", "F"), "rect": ("B", "E", "F"), "r100": ("B", "C", "D")},
-    "mat_identity": {"small": ("B",), "r100": ("B",), "lp_scsd1": ("B",)},
-    "mat_vecmul": {
-        "small": ("B", "vec5"), "rect": ("B", "vec40"), "r100": ("B", "vec_a"),
-        "lp_scsd1": ("B", "shipped_mat_vecmul_c"),
-    },
-    "spmv_csr_dense": {"rect": ("B", "vec40"), "r100": ("B", "vec_dense")},
-    "vec_elem": {"v2000": ("b20", "c20"), "r100": ("vec_a", "vec_b")},
-    "vec_identity": {"r100": ("vec_a",)},
-    "vec_decompress": {"r100": ("vec_a",)},
-    "vec_compress": {"r100": ("vec_a",)},
-    "vec_scalar_mul": {"r100": ("=3", "vec_a")},
-    "vec_mul_chain": {"r100": ("vec_a", "vec_b", "vec_dense", "vec_a")},
-    "tensor3_elem": {"ts": ("B", "C")},
-    "tensor3_identity": {"ts": ("B",)},
-    "tensor3_innerprod": {"ts": ("B", "C")},
-    "tensor3_ttv": {"ts": ("B", "ttv_c")},
-    "tensor3_ttm": {"ts": ("B", "ttm_C")},
-    "tensor3_mttkrp": {"ts": ("B", "mk_C", "mk_D")},
-    "mat_sddmm": {"r100": ("B", "C", "D")},
-    "mat_mattransmul": {
-        "small": ("=2", "B", "vec6", "=-3", "vec5"),
-        "lp_scsd1": ("=2", "B", "shipped_mat_mattransmul_d", "=2", "shipped_mat_mattransmul_f"),
-    },
-    "mat_residual": {
-        "small": ("vec6", "B", "vec5"),
-        "lp_scsd1": ("shipped_mat_residual_b", "B", "shipped_mat_residual_d"),
-    },
-    "vec_column_sum": {"rect": ("B",), "r100": ("B",)},
-    "mat_slice_sum": {"ts": ("B",)},
-}  # fmt: skip
-"""Operand files of every kernel, by the longest prefix of its name; ``=n`` is a scalar."""
 
 CASES = [
     pytest.param(kernel, family, files, id=f"{kernel.name}-{family}")
     for kernel in single_kernels()
-    for family, files in OPERANDS[
-        max((key for key in OPERANDS if kernel.name.startswith(key)), key=len)
-    ].items()
+    for family, files in families(kernel).items()
 ]
-
-
-@cache
-def read(family: str, file: str, form: str) -> Tensor:
-    if file.startswith("="):
-        return Tensor.from_numpy("T", int(file[1:]))
-    found = [INPUTS / f"{family}_{file}{suffix}" for suffix in (".mtx", ".npz")]
-    path = next(path for path in found if path.exists())
-    return Tensor.read(path, form, round_values=True)
 
 
 @pytest.mark.skipif(not INPUTS.exists(), reason="the peers' inputs are not beside the repository")
 @pytest.mark.parametrize(("kernel", "family", "files"), CASES)
 def test_kernels_on_the_peers_inputs(kernel: Kernel, family: str, files: tuple[str, ...]) -> None:
-    names = [name for name in kernel.formats if name not in "Xx"]
-    tensors = {
-        name: read(family, file, kernel.formats[name]).rename(name)
-        for name, file in zip(names, files, strict=True)
-    }
+    tensors = read(kernel, family, files)
     run(kernel.program, kernel.formats, tensors, order=kernel.order)
 
 

@@ -110,10 +110,12 @@ def replay() -> Graph:
     )
 
 
-def column_sums(rows: int = 6, cols: int = 8, entries: int = 12) -> Graph:
+def column_sums(
+    rows: int = 6, cols: int = 8, entries: int = 12, banks: int = 4, name: str = "column_sums"
+) -> Graph:
     """x(j) = sum over i of B(i,j), B in DCSR and x sparse: one kept level is accumulated."""
     return Graph(
-        "column_sums",
+        name,
         indices={"i": rows, "j": cols},
         tensors=(
             TensorDecl("B", Role.INPUT, Format.parse("DCSR"), (rows, cols), (rows, entries)),
@@ -131,7 +133,7 @@ def column_sums(rows: int = 6, cols: int = 8, entries: int = 12) -> Graph:
             ),
             Node("b_val", "array", {"tensor": "B"}, (read("ref", "b_j", "ref"),)),
             Node(
-                "sum_i", "accumulate", {"kept": 1, "size": (Extent("B", 1),)},
+                "sum_i", "accumulate", {"kept": 1, "size": (Extent("B", 1),), "banks": banks},
                 (replace(read("crd", "b_j", "crd"), depth=8), read("val", "b_val", "val")),
             ),
             Node(

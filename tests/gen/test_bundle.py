@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fuseflow.samml.files import OutputError
 from fuseflow.samml.text import parse_graph, print_graph
 from gen import bundle as bundle_module
 from gen.bundle import Bundle, BundleError, generate
@@ -53,15 +54,15 @@ def test_an_earlier_bundle_is_replaced(tmp_path: Path) -> None:
 
 def test_foreign_files_are_kept(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(BundleError, match=r"holds 'notes.txt', which is not part of a bundle"):
+    with pytest.raises(OutputError, match=r"holds 'notes.txt', which this command did not write"):
         generate(graphs.replay(), tmp_path)
     place = tmp_path / "tile"
     generate(graphs.replay(), place)
     (place / "build.log").write_text("mine too")
-    with pytest.raises(BundleError, match=r"holds 'build.log'"):
+    with pytest.raises(OutputError, match=r"holds 'build.log'"):
         generate(graphs.replay(), place)
     assert (place / "build.log").read_text() == "mine too"
-    with pytest.raises(BundleError, match="is not a directory"):
+    with pytest.raises(OutputError, match="is not a directory"):
         generate(graphs.replay(), tmp_path / "notes.txt")
 
 

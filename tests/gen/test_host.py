@@ -8,6 +8,7 @@ import pytest
 from fuseflow.samml.errors import CapacityError, TensorError
 from fuseflow.samml.image import TensorImage
 from gen import host
+from gen.cells import ARRAY
 from gen.manifest import manifest
 from gen.plan import Plan
 from tests.gen import graphs
@@ -28,10 +29,10 @@ def product() -> dict[str, Any]:
 def test_contents_split_segments_and_keep_raw_bits(row_sums: dict[str, Any]) -> None:
     found = host.contents(row_sums, "B", B)
     assert {name: words.tolist() for name, words in found.items()} == {
-        "mem_B_seg1_even.mem": [0, 2],
-        "mem_B_seg1_odd.mem": [2, 5],
-        "mem_B_crd1.mem": [1, 5, 0, 2, 3],
-        "mem_B_val.mem": [4, 0x1_0000_0000 - 9, 7, 1, 3],
+        "mem_B_seg1_even.mem.rows": [0, 2],
+        "mem_B_seg1_odd.mem.rows": [2, 5],
+        "mem_B_crd1.mem.rows": [1, 5, 0, 2, 3],
+        "mem_B_val.mem.rows": [4, 0x1_0000_0000 - 9, 7, 1, 3],
     }
 
 
@@ -45,11 +46,11 @@ def test_back_door_and_axi_place_the_same_words(product: dict[str, Any]) -> None
     by_address = dict(host.writes(product, "b", image))
     assert by_address.pop(product["tensors"][0]["shape"][0]) == 20
     for array in host.arrays(product, "b"):
-        places = host.array_words(product, "b", array["name"])
-        assert len(places) == array["words"]
-        for number, copies in enumerate(places):
+        banks = array["banks"]
+        for number in range(array["words"]):
             word = by_address.pop(array["base"] + 4 * number, None)
-            assert [by_row.pop(place, None) for place in copies] == [word] * len(copies)
+            for copy in banks[number % len(banks)]:
+                assert by_row.pop((copy["memory"], number // len(banks)), None) == word
     assert not by_address
     assert not by_row
 
@@ -85,7 +86,7 @@ def test_results_come_back(product: dict[str, Any]) -> None:
 
 def test_the_manifest_names_what_the_plan_holds(product: dict[str, Any]) -> None:
     plan = Plan.of(graphs.product(2))
-    memories = {f"{memory.name}.mem" for array in plan.arrays for memory in array.memories}
+    memories = {f"{memory.name}.{ARRAY}" for array in plan.arrays for memory in array.memories}
     listed = {
         copy["memory"] for array in product["arrays"] for bank in array["banks"] for copy in bank
     }

@@ -35,9 +35,10 @@ def test_windows_are_aligned_disjoint_and_hold_their_arrays(graph: Graph) -> Non
 
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.name)
-def test_banks_hold_every_word_and_no_more(graph: Graph) -> None:
+def test_banks_hold_every_word_in_two_rows_or_more(graph: Graph) -> None:
     for array in Plan.of(graph).arrays:
-        assert sum(copies[0].depth for copies in array.banks) == array.words
+        least = 2 * len(array.banks)
+        assert sum(copies[0].depth for copies in array.banks) == max(array.words, least)
         for copies in array.banks:
             assert len({memory.depth for memory in copies}) == 1
 

@@ -266,7 +266,8 @@ def pack(layout: Any, stream: Any, token: Token) -> dict[str, Any]:
             if one.kind is Kind.REF:
                 value = {"addr": value or 0, "null": value is None}
             payload[one.name] = value
-    return {"close": token.close, "empty": token.empty, "data": payload}
+    words: dict[str, Any] = {"close": token.close, "empty": token.empty}
+    return {**words, "data": payload} if stream.fields else words
 
 
 def unpack(bits: Any, stream: Any) -> Token:

@@ -1,4 +1,4 @@
-"""Cases for the bench of all primitives: reference vectors and seeded random streams."""
+"""Cases for the bench of all primitives, from reference vectors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

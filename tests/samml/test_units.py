@@ -6,6 +6,7 @@ import pytest
 
 from fuseflow.samml.errors import GraphError
 from fuseflow.samml.gates import (
+    ALWAYS_OPEN,
     HEAD_PERIOD,
     OPEN_HEAD,
     OPEN_ROOM,
@@ -95,11 +96,12 @@ def test_gates_are_seeded() -> None:
     assert random_gates(flat, 7) == random_gates(flat, 7)
     assert random_gates(flat, 7) != random_gates(flat, 8)
     gates = random_gates(flat, 1)
-    assert gates.room[:2] == (0x1556_0248_402E_45EC, 0x153E_FD77_8F5D_FDEF)
-    assert gates.head[:2] == (0x4_2000_9800_040D, 0x1C_BFBB_DFA2_D3F5)
+    assert gates.room[:2] == (0x1556_0268_402E_45ED, 0x153E_FD77_8F5D_FDEF)
+    assert gates.head[:2] == (0x4_2020_9808_040D, 0x1C_BFBB_DFAA_D3F5)
     for edge, room, head in zip(flat.edges, gates.room, gates.head, strict=True):
-        assert 0 < room <= OPEN_ROOM
-        assert 0 < head <= OPEN_HEAD
+        assert ALWAYS_OPEN <= room <= OPEN_ROOM
+        assert ALWAYS_OPEN <= head <= OPEN_HEAD
+        assert room & head & ALWAYS_OPEN == ALWAYS_OPEN
         assert edge.gated or (room, head) == (OPEN_ROOM, OPEN_HEAD)
 
 

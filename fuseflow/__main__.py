@@ -1,0 +1,5 @@
+"""``python -m fuseflow`` is the command line."""
+
+from fuseflow.cli import main
+
+main()

@@ -1,0 +1,278 @@
+"""The command line: every command, its files and figures, and how it reports mistakes."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from typer.testing import CliRunner, Result
+
+from fuseflow import Tensor
+from fuseflow.cli import app
+from fuseflow.progress import progress
+
+MATMUL = "X(i,j) = B(i,k) * C(k,j)"
+B = np.array([[2, 0, -1, 0], [0, 0, 0, 0], [0, 5, 0, 7]])
+C = np.array([[1, 0], [0, 3], [0, 0], [-2, 4]])
+PRODUCT = B @ C
+VERIFY_KEYS = {
+    "model_cycles", "rtl_cycles", "bit_exact", "max_error", "error_bound", "tokens", "bottleneck",
+    "ideal", "ideal_banks", "nnz_out", "primitives", "seconds",
+}  # fmt: skip
+
+
+def call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def succeed(*arguments: str | Path) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def fail(*arguments: str | Path) -> str:
+    """Return the one line that a mistake is reported in."""
+    result = call(*arguments)
+    assert result.exit_code == 1, result.output
+    assert result.stdout == ""
+    assert isinstance(result.exception, SystemExit)
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder that holds the operands of the product."""
+    monkeypatch.chdir(tmp_path)
+    scipy.io.mmwrite("b.mtx", sp.coo_array(B))
+    scipy.io.mmwrite("c.mtx", sp.coo_array(C))
+    return tmp_path
+
+
+OPERANDS = ("--tensor", "B=b.mtx", "--tensor", "C=c.mtx")
+
+
+# --- what commands do --------------------------------------------------------------------
+
+
+def test_run_prints_figures_and_the_values_of_a_small_result(folder: Path) -> None:
+    text = succeed("run", MATMUL, *OPERANDS, "--format", "B=DCSR", "--order", "i,k,j")
+    assert "model_cycles" in text
+    assert "X(2,1) = 43" in text
+
+
+def test_json_on_standard_output_stands_alone(folder: Path) -> None:
+    result = call("run", MATMUL, *OPERANDS, "--format", "C=CSC", "--json", "-")
+    figures = json.loads(result.stdout)
+    assert figures["nnz_out"] == np.count_nonzero(PRODUCT)
+    assert figures["max_error"] == figures["error_bound"] == 0
+    assert figures["model_cycles"] >= figures["ideal_banks"] >= figures["ideal"]
+    assert figures["ideal"] >= figures["bottleneck"]
+    assert figures["formats"]["C"] == "ds:1,0"
+    assert set(figures["seconds"]) == {"compile", "model"}
+    assert sum(edge["tokens"] for edge in figures["edges"]) >= figures["tokens"]
+    assert "model_cycles" in result.stderr
+
+
+def _scipy_npz(path: Path) -> np.ndarray:
+    return sp.load_npz(path).toarray()
+
+
+def _dense_npz(path: Path) -> np.ndarray:
+    with np.load(path) as archive:
+        return archive["array"]
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "read"),
+    [
+        ("CSR", "x.mtx", lambda path: scipy.io.mmread(path).toarray()),
+        ("DCSC", "x.tns", lambda path: Tensor.read(path, "dd").to_numpy()),
+        ("CSR", "x.npz", _scipy_npz),
+        ("dense", "x.npz", _dense_npz),
+    ],
+)
+def test_result_files(folder: Path, form: str, name: str, read: Any) -> None:
+    order = ("--order", "j,i,k", "--format", "C=CSC") if form == "DCSC" else ()
+    succeed("run", MATMUL, *OPERANDS, "--format", f"X={form}", *order, "--result", name)
+    np.testing.assert_array_equal(read(folder / name), PRODUCT)
+    assert sorted(path.name for path in folder.iterdir()) == ["b.mtx", "c.mtx", name]
+
+
+def test_operands_of_every_rank_and_file(folder: Path) -> None:
+    np.savez("v.npz", array=np.array([1, 0, 3]))
+    scipy.io.mmwrite("w.mtx", np.array([[5], [0], [-5]]))
+    (folder / "t.tns").write_text("# shape 3 2 2\n1 1 2 4\n3 2 1 6\n")
+    text = succeed(
+        "run", "x(i) = b * v(i) + w(i) * T(i,j,k)", "--tensor", "b=-2", "--tensor", "v=v.npz",
+        "--tensor", "w=w.mtx", "--tensor", "T=t.tns", "--format", "T=dense", "--format", "x=dense",
+    )  # fmt: skip
+    assert "x(0) = 18\n" in text
+    assert "x(2) = -36\n" in text
+
+
+def test_fractions_are_rounded_only_where_asked(folder: Path) -> None:
+    scipy.io.mmwrite("b.mtx", sp.coo_array(B + 0.25 * (B != 0)))
+    assert "--round" in fail("run", MATMUL, *OPERANDS)
+    assert "X(2,1) = 43" in succeed("run", MATMUL, *OPERANDS, "--round")
+
+
+def test_compile_writes_the_graph_and_generate_takes_it(folder: Path) -> None:
+    options = ("--format", "B=CSR", "--order", "i,k,j", *OPERANDS)
+    succeed("compile", MATMUL, *options, "-o", "graph", "--json", "c.json")
+    assert {path.name for path in Path("graph").iterdir()} == {
+        "graph.samml", "graph.json", "graph.dot",
+    }  # fmt: skip
+    figures = json.loads(Path("c.json").read_text())
+    succeed("generate", "graph", "-o", "from_graph", "--json", "g.json")
+    succeed("generate", MATMUL, *options, "-o", "from_statement")
+    names = {path.name for path in Path("from_graph").iterdir()}
+    assert names == {path.name for path in Path("from_statement").iterdir()}
+    for name in names:
+        assert Path("from_graph", name).read_bytes() == Path("from_statement", name).read_bytes()
+    generated = json.loads(Path("g.json").read_text())
+    assert generated["primitives"] == figures["primitives"]
+    assert Path(generated["verilog"]).is_file()
+
+
+def test_compile_twice_replaces_what_it_wrote(folder: Path) -> None:
+    succeed("compile", MATMUL, "-o", "graph")
+    before = Path("graph/graph.samml").read_text()
+    succeed("compile", MATMUL, "-o", "graph", "--dim", "i=8", "--capacity", "B=8,20")
+    after = Path("graph/graph.samml").read_text()
+    assert before != after
+    assert "index i 8\n" in after
+    assert "tensor B input ds:0,1 dims 8,1024 positions 8,20 " in after
+
+
+@pytest.mark.rtl
+def test_verify(folder: Path) -> None:
+    text = succeed("verify", MATMUL, *OPERANDS, "--result", "x.mtx", "--json", "-")
+    figures = json.loads(text)
+    assert set(figures) >= VERIFY_KEYS
+    assert set(figures["seconds"]) == {"compile", "model", "generate", "build", "rtl"}
+    assert figures["bit_exact"] is True
+    assert figures["model_cycles"] == figures["rtl_cycles"]
+    assert figures["differences"] == []
+    np.testing.assert_array_equal(scipy.io.mmread("x.mtx").toarray(), PRODUCT)
+
+
+def test_doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result = call("doctor", "--json", "-")
+    figures = json.loads(result.stdout)
+    assert set(figures) == {"verilator", "g++", "make", "perl"}
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = call("doctor")
+    assert result.exit_code == 1
+    assert "missing g++" in result.stdout
+    assert "apt-get install perl" in result.stdout
+
+
+# --- mistakes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("X(i,j) = B(i,k * C(k,j)",), "expected ')'"),
+        ((MATMUL, *OPERANDS, "--tensor", "D=b.mtx"), "no such tensor, only B, C"),
+        ((MATMUL, *OPERANDS, "--tensor", "X=b.mtx"), "no such tensor, only B, C"),
+        ((MATMUL, *OPERANDS, "--format", "D=CSR"), "no such tensor, only X, B, C"),
+        ((MATMUL, *OPERANDS, "--tensor", "B=c.mtx"), "--tensor B is given twice"),
+        ((MATMUL, *OPERANDS, "--format", "B"), "write NAME=VALUE"),
+        ((MATMUL, *OPERANDS, "--format", "B=CSX"), "unknown format 'CSX'"),
+        ((MATMUL, *OPERANDS, "--format", "B=sss"), "has rank 3"),
+        ((MATMUL, *OPERANDS, "--order", "i,j"), "must name each of i, j, k once"),
+        ((MATMUL, *OPERANDS, "--order", "k,j,i"), "Fusion constraint violation"),
+        ((MATMUL, *OPERANDS, "--dim", "i=0"), "write a positive number"),
+        ((MATMUL, *OPERANDS, "--dim", "z=4"), "no index 'z'"),
+        ((MATMUL, *OPERANDS, "--capacity", "X=1"), "raise its capacity"),
+        ((MATMUL, "--tensor", "B=b.mtx"), "operand 'C' has no tensor"),
+        ((MATMUL, "--tensor", "B=b.mtx", "--tensor", "C=b.mtx"), "index k has size 4"),
+        ((MATMUL, "--tensor", "B=missing.mtx"), "cannot read 'missing.mtx'"),
+        ((MATMUL, "--tensor", "B=."), "unknown suffix"),
+        ((MATMUL, "--tensor", "B=broken.mtx"), "cannot read 'broken.mtx'"),
+        ((MATMUL, "--tensor", "B=broken.npz"), "cannot read 'broken.npz'"),
+        ((MATMUL, *OPERANDS, "--result", "x.txt"), "unknown suffix '.txt'"),
+        ((MATMUL, *OPERANDS, "--result", "no/x.mtx"), "there is no folder 'no'"),
+        ((MATMUL, *OPERANDS, "--json", "taken"), "'taken': Is a directory"),
+        (("x = " + 9999 * "(" + "b" + 9999 * ")",), "nested too deeply"),
+    ],
+)
+def test_mistakes_are_one_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    Path("broken.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n")
+    Path("taken").mkdir()
+    Path("broken.npz").write_bytes(b"PK\x03\x04")
+    before = sorted(folder.iterdir())
+    assert message in fail("run", *arguments)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_nothing_is_written_over_foreign_files(folder: Path) -> None:
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("mine")
+    for command in ("compile", "generate"):
+        assert "'notes.txt'" in fail(command, MATMUL, "-o", "mine")
+        assert "not a directory" in fail(command, MATMUL, "-o", "b.mtx")
+    assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
+
+
+def test_generate_names_what_it_cannot_take(folder: Path) -> None:
+    assert "neither a statement nor a directory" in fail("generate", "nowhere", "-o", "rtl")
+    assert "holds no graph.samml" in fail("generate", ".", "-o", "rtl")
+    succeed("compile", MATMUL, "-o", "graph")
+    assert "compiled already" in fail("generate", "graph", "--order", "i,j,k", "-o", "rtl")
+    Path("graph/graph.samml").write_bytes(b"\xff\xfe")
+    assert "is not text" in fail("generate", "graph", "-o", "rtl")
+    Path("graph/graph.samml").write_text("samml 1 X int32\nnode\n")
+    assert "graph.samml" in fail("generate", "graph", "-o", "rtl")
+    assert not Path("rtl").exists()
+
+
+def test_wrong_usage_has_its_own_exit_code() -> None:
+    assert call("run").exit_code == 2
+    assert call("run", MATMUL, "--bogus").exit_code == 2
+    assert call("compile", MATMUL).exit_code == 2
+
+
+# --- how it feels ------------------------------------------------------------------------
+
+
+def test_help_is_fast_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['fuseflow', '--help']\n"
+        "from fuseflow.cli import app\n"
+        "app(standalone_mode=False)\n"
+        "assert not {'numpy', 'scipy', 'numba', 'amaranth'} & sys.modules.keys()\n"
+    )
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    assert time.perf_counter() - started < 2
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_appears_late_and_on_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    for screen, patience, shown in (
+        (Terminal(), 0.0, True), (Terminal(), 60.0, False), (io.StringIO(), 0.0, False),
+    ):  # fmt: skip
+        monkeypatch.setattr("sys.stderr", screen)
+        monkeypatch.setattr("fuseflow.progress.PATIENCE", patience)
+        deadline = time.monotonic() + 10
+        with progress("thinking"):
+            while shown and "thinking" not in screen.getvalue() and time.monotonic() < deadline:
+                time.sleep(0.01)
+        assert ("thinking" in screen.getvalue()) == shown
