@@ -68,25 +68,3 @@ def token_layout(stream: StreamType, widths: Widths) -> data.StructLayout:
             {field.name: field_layout(field.kind, widths) for field in stream.fields}
         )
     return data.StructLayout(members)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where something stands in a token's bits: offset of the lowest bit, and width."""
-
-    offset: int
-    width: int
-
-
-def places(stream: StreamType, widths: Widths) -> tuple[Place, Place, tuple[Place, ...]]:
-    """Return where ``close``, ``empty`` and each field of a token stand.
-
-    The null flag of a ref is the highest bit of its place.
-    """
-    layout = token_layout(stream, widths)
-    close, empty = (Place(layout[name].offset, layout[name].width) for name in ("close", "empty"))
-    if not stream.fields:
-        return close, empty, ()
-    bundle: Any = layout["data"]
-    fields = (bundle.shape[field.name] for field in stream.fields)
-    return close, empty, tuple(Place(bundle.offset + f.offset, f.width) for f in fields)
