@@ -21,6 +21,7 @@ from fuseflow.samml.errors import (
 from fuseflow.samml.image import TensorImage
 from gen.bundle import Bundle
 from sim_models import golden
+from tests import test_cli
 
 MATMUL = "X(i,j) = B(i,k) * C(k,j)"
 
@@ -175,13 +176,15 @@ def test_generate_leaves_a_bundle(tmp_path: Path) -> None:
 
 @pytest.mark.rtl
 def test_verify_compares_and_keeps_the_build() -> None:
-    program, expected = product()
+    """The tile is that of the command line's test, so the two cost one build."""
+    b, c = Tensor.from_numpy("B", test_cli.B), Tensor.from_numpy("C", test_cli.C)
+    program = fuseflow.compile(MATMUL, b, c)
     first = program.verify()
     assert first.bit_exact, first.differences
     assert first.rtl_cycles == first.run.cycles
-    np.testing.assert_array_equal(first.run.result.to_numpy(), expected)
+    np.testing.assert_array_equal(first.run.result.to_numpy(), test_cli.PRODUCT)
     assert first.seconds.generate > 0
-    again = program.verify({"B": matrix("B", 3, 8, seed=9)})
+    again = program.verify({"B": Tensor.from_numpy("B", test_cli.B[1:])})
     assert again.bit_exact, again.differences
     assert again.rtl_cycles != first.rtl_cycles
     assert again.seconds.build == 0

@@ -63,9 +63,11 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-def test_the_kernel_table_compiles() -> None:
+def test_the_kernel_table_compiles_and_is_measured() -> None:
+    measured = (ROOT / "docs" / "benchmarks.md").read_text()
     with (ROOT / "examples" / "kernels.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             formats = dict(part.split("=") for part in row["formats"].split(";"))
             program = fuseflow.compile(row["program"], formats=formats, order=row["order"])
             assert ",".join(program.order) == row["order"]
+            assert f"| {row['id']} {row['name']} |" in measured
