@@ -23,7 +23,7 @@ demo: $(VENV)/.run ## compile, generate and verify three kernels on a real matri
 	$(BIN)/python examples/karate.py --output demo_out
 
 test: $(VENV)/.dev ## every test but the long suites
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m 'not regress'
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations 15 -m 'not regress'
 
 check: $(VENV)/.dev ## lint, types, import floors, generated docs
 	$(BIN)/ruff check .
