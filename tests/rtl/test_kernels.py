@@ -38,6 +38,11 @@ def test_kernel(kernel: Kernel) -> None:
         for operands in data_sets
         for seed in (None, seeds.randrange(2**32))
     ]
+    compare(tile, runs)
+
+
+def compare(tile: RtlTile, runs: list[Run]) -> None:
+    """Play runs and assert that model and RTL agree on every edge."""
     for run, record in zip(runs, tile.play(runs), strict=True):
         model = simulate(tile.plan.units, run.images, run.shapes, gates=run.gates)
         assert differences(tile.plan.units, model, record) == []
