@@ -28,7 +28,7 @@ test: $(VENV)/.dev ## every test but the long suites
 check: $(VENV)/.dev ## lint, types, import floors, generated docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 
@@ -45,4 +45,4 @@ docs: $(VENV)/.dev ## write the generated documentation
 	$(BIN)/python docs/generate.py
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) demo_out build *.egg-info
+	rm -rf $(VENV) demo_out build *.egg-info .hypothesis .pytest_cache .ruff_cache .import_linter_cache

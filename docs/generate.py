@@ -79,7 +79,7 @@ def primitive_page(entry: Primitive) -> str:
     hazards = "".join(f"- {hazard}\n" for hazard in entry.hazards)
     parts.append("## Hazards\n\n" + (hazards or "None: it waits for heads and room only.\n"))
     arrays = ", ".join(f"`{name}`" for name in entry.memories)
-    parts.append("## Memories\n\n" + (f"Tensor arrays {arrays}.\n" if arrays else "None.\n"))
+    parts.append("## Tensor arrays\n\n" + (f"{arrays}.\n" if arrays else "None.\n"))
     return "\n".join(parts)
 
 

@@ -106,7 +106,7 @@ class VerifyResult:
     run : RunResult
     rtl_cycles : int
     differences : tuple of str
-        Empty where values, tokens and cycles agree on every edge.
+        The earliest first; empty where values, tokens and cycles agree on every edge.
     seconds : Seconds
     """
 
@@ -253,7 +253,8 @@ class Program:
             A tool is missing or a build failed.
         """
         from gen.tile import Tile
-        from verif.compare import differences
+        from sim_models.cycle.simulate import simulate
+        from verif.compare import differences, first_difference
         from verif.job import Run
         from verif.tile import build_tile
 
@@ -262,14 +263,20 @@ class Program:
         tile = build_tile(lambda: Tile(graph))
         job = Run(
             images={name: tensor.image() for name, tensor in self._operands(tensors).items()},
-            shapes={self.statement.target.tensor: run.result.shape},
+            shapes={run.result.name: run.result.shape},
             limit=2 * run.cycles + 1000,
         )
         (record,) = tile.play([job])
+        found = differences(tile.plan.units, run.model, record)
+        if found:
+            (traced,) = tile.play([replace(job, trace=True)])
+            model = simulate(tile.plan.units, job.images, job.shapes, trace=True)
+            first = first_difference(tile.plan.units, model, traced.events)
+            found = [first, *found] if first else found
         return VerifyResult(
             run=run,
             rtl_cycles=record.cycles,
-            differences=tuple(differences(tile.plan.units, run.model, record)),
+            differences=tuple(found),
             seconds=replace(
                 run.seconds,
                 generate=tile.generate_seconds,

@@ -90,6 +90,9 @@ def _reports_errors(command: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        target = kwargs.get("json_")
+        if isinstance(target, str) and target != "-" and Path(target).is_dir():
+            _fail(f"--json {target}: that is a directory, name a file in it")
         try:
             return command(*args, **kwargs)
         except FuseFlowError as error:

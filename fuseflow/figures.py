@@ -35,6 +35,7 @@ def run_figures(program: Program, run: RunResult) -> Figures:
         **_outcome(run),
         **program_figures(program),
         "seconds": _seconds(run.seconds, "compile", "model"),
+        "units": _units(run),
         "edges": _edges(program, run),
     }
 
@@ -64,6 +65,18 @@ def _outcome(run: RunResult) -> Figures:
         "ideal_banks": run.ideal_banks,
         "nnz_out": run.result.nnz,
     }
+
+
+def _units(run: RunResult) -> list[Figures]:
+    return [
+        {
+            "unit": unit.name,
+            "firings": unit.firings,
+            "bank": unit.bank,
+            "coordinate": unit.coordinate,
+        }
+        for unit in run.model.units
+    ]
 
 
 def _edges(program: Program, run: RunResult) -> list[Figures]:

@@ -113,8 +113,8 @@ def _pairs(option: str, values: Given) -> list[tuple[str, str]]:
 
 
 def _size(what: str, text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
-        raise ParseError(f"{what}={text}: write a positive number")
+    if not (text.isascii() and text.isdecimal() and len(text) < 11 and 1 <= int(text) < 2**31):
+        raise ParseError(f"{what}={text}: write a positive number below 2^31")
     return int(text)
 
 

@@ -205,7 +205,7 @@ def test_doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ((MATMUL, "--tensor", "B=broken.npz"), "cannot read 'broken.npz'"),
         ((MATMUL, *OPERANDS, "--result", "x.txt"), "unknown suffix '.txt'"),
         ((MATMUL, *OPERANDS, "--result", "no/x.mtx"), "there is no folder 'no'"),
-        ((MATMUL, *OPERANDS, "--json", "taken"), "'taken': Is a directory"),
+        ((MATMUL, *OPERANDS, "--json", "taken"), "--json taken: that is a directory"),
         (("x = " + 9999 * "(" + "b" + 9999 * ")",), "nested too deeply"),
     ],
 )

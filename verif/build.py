@@ -19,7 +19,7 @@ from cocotb_tools.runner import get_runner
 
 from fuseflow.samml.errors import ToolError
 from verif.harness import TOP
-from verif.toolchain import environment, require_tools
+from verif.toolchain import compiler_version, environment, require_tools
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,13 @@ def cache_directory() -> Path:
     return Path(base) / "fuseflow"
 
 
-def build(sources: dict[str, str], *, waves: bool = False, optimize: bool = True) -> Simulation:
+def build(sources: dict[str, str], *, optimize: bool = True) -> Simulation:
     """Build a simulation from Verilog texts, or find it in the cache.
 
     Parameters
     ----------
     sources : dict of str to str
         File name to text; one of them holds the harness.
-    waves : bool
-        Whether the simulation can write waves.
     optimize : bool
         Whether the C++ compiler optimizes; short runs are sooner done without.
 
@@ -63,7 +61,7 @@ def build(sources: dict[str, str], *, waves: bool = False, optimize: bool = True
         A tool is missing, or the build failed (the message names the log).
     """
     tool = require_tools()
-    key = [sources, waves, optimize, tool.version, importlib.metadata.version("cocotb"), _FLAGS]
+    key = [sources, optimize, tool.version, importlib.metadata.version("cocotb"), _FLAGS]
     directory = cache_directory() / "rtl" / _digest(key)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory.with_suffix(".lock")):
@@ -76,9 +74,13 @@ def build(sources: dict[str, str], *, waves: bool = False, optimize: bool = True
         for name, text in sources.items():
             (directory / name).write_text(text)
             files.append(directory / name)
-        runtime = cache_directory() / "runtime" / _digest([tool.version, str(tool.path), waves])
+        runtime = (
+            cache_directory()
+            / "runtime"
+            / _digest([tool.version, str(tool.path), compiler_version()])
+        )
         _copy_objects(runtime, directory)
-        _run_verilator(directory, files, environment(tool, optimize=optimize), waves)
+        _run_verilator(directory, files, environment(tool, optimize=optimize))
         _copy_objects(directory, runtime)
         for leftover in (*directory.glob("*.o"), *directory.glob("*.a"), *directory.glob("*.gch")):
             leftover.unlink()
@@ -100,7 +102,8 @@ def _copy_objects(source: Path, target: Path) -> None:
         if not (target / path.name).exists():
             scratch = target / f".{path.name}-{os.getpid()}"
             shutil.copyfile(path, scratch)
-            os.utime(scratch, (time.time() + 3600,) * 2)
+            later = time.time() + 3600
+            os.utime(scratch, (later, later))
             scratch.replace(target / path.name)
 
 
@@ -109,15 +112,13 @@ def _copy_objects(source: Path, target: Path) -> None:
 _FLAGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-MULTIDRIVEN", "--no-public-flat-rw", "-O3")
 
 
-def _run_verilator(
-    directory: Path, files: Sequence[Path], env: dict[str, str], waves: bool
-) -> None:
+def _run_verilator(directory: Path, files: Sequence[Path], env: dict[str, str]) -> None:
     log = directory / "build.log"
     with _environment(env), _silent():
         try:
             get_runner("verilator").build(
                 sources=list(files), hdl_toplevel=TOP, build_dir=directory, build_args=list(_FLAGS),
-                always=True, waves=waves, log_file=log,
+                always=True, log_file=log,
             )  # fmt: skip
         except (RuntimeError, SystemExit) as error:
             text = log.read_text() if log.exists() else ""

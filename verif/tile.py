@@ -36,15 +36,13 @@ class RtlTile:
         return play(self.simulation, self.plan, runs)
 
 
-def build_tile(make: Callable[[], Tile], *, waves: bool = False, optimize: bool = True) -> RtlTile:
+def build_tile(make: Callable[[], Tile], *, optimize: bool = True) -> RtlTile:
     """Elaborate a tile and build its simulation.
 
     Parameters
     ----------
     make : callable
         Makes the tile, such as ``lambda: Tile(graph, gated=True)``.
-    waves : bool
-        Whether the simulation can write waves.
     optimize : bool
         Whether the C++ compiler optimizes; short runs are sooner done without.
 
@@ -57,7 +55,7 @@ def build_tile(make: Callable[[], Tile], *, waves: bool = False, optimize: bool 
     text = convert(tile, tile.plan.top)
     seconds = time.perf_counter() - started
     sources = {f"{tile.plan.top}.v": text, "harness.sv": _harness(tile)}
-    return RtlTile(tile.plan, build(sources, waves=waves, optimize=optimize), seconds)
+    return RtlTile(tile.plan, build(sources, optimize=optimize), seconds)
 
 
 def _harness(tile: Tile) -> str:

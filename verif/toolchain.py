@@ -90,6 +90,11 @@ def find_tools() -> list[Tool]:
     ]
 
 
+def compiler_version() -> str:
+    """Return the version of the C++ compiler, empty where there is none."""
+    return _find("g++", "g++").version
+
+
 def require_tools() -> Tool:
     """Return Verilator, or raise one line that names everything missing.
 

@@ -11,6 +11,8 @@ from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.graph import Role, TensorDecl
 
 DEFAULT_DIM = 1024
+LARGEST_DIM = 2**31 - 1
+"""What a 32-bit shape register holds."""
 DEFAULT_POSITIONS = 65536
 
 Capacity: TypeAlias = "int | Sequence[int]"
@@ -92,6 +94,9 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
                     f"index {index}: capacity {sizes.dims[index]} is below its size {size} in "
                     f"{access}; raise dims['{index}']"
                 )
+    for index, size in sizes.dims.items():
+        if not 1 <= size <= LARGEST_DIM:
+            raise CapacityError(f"index {index}: capacity {size} is not in 1..{LARGEST_DIM}")
     known = {index: max(size, 1) for index, (size, _) in found.items()}
     return {
         index: sizes.dims.get(index, known.get(index, DEFAULT_DIM))

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fuseflow.samml.errors import ParseError
+from fuseflow.samml.errors import LoweringError, ParseError
+
+MOST_TERMS = 64
+"""Most terms of a product of sums that is multiplied out."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +158,12 @@ def products(expr: Expr) -> tuple[Product, ...]:
                 Product(-term.sign, term.factors) for term in products(right)
             )
         case Mul(left, right):
+            lefts, rights = products(left), products(right)
+            if len(lefts) * len(rights) > MOST_TERMS:
+                raise LoweringError(
+                    f"the product has {len(lefts) * len(rights)} terms when it is multiplied out, "
+                    f"the most is {MOST_TERMS}: write it as several statements"
+                )
             return tuple(
-                Product(a.sign * b.sign, a.factors + b.factors)
-                for a in products(left)
-                for b in products(right)
+                Product(a.sign * b.sign, a.factors + b.factors) for a in lefts for b in rights
             )

@@ -60,6 +60,7 @@ def examine(graph: Graph) -> tuple[list[str], Inferred]:
         if node.name not in types.outputs:
             types.unknown.add(node.name)
         problems += found
+    problems += _check_depths(graph, types)
     problems += _check_writers(graph)
     return problems, types
 
@@ -197,9 +198,26 @@ def _check_edge(
         if got.kind not in kinds:
             wanted = " or ".join(kind.value for kind in kinds)
             return [f"{where}: '{role}' wants a {wanted}, got a {got.kind.value}"], None
-    if edge.depth is not None and edge.depth < 1:
-        return [f"{where}: depth {edge.depth} is below 1"], None
     return [], StreamType(fields, source.levels)
+
+
+def _check_depths(graph: Graph, types: Inferred) -> list[str]:
+    """Find edges that cannot hold a token for its writer's latency and one cycle more."""
+    latency: dict[tuple[str, str], int] = {}
+    for node in graph.nodes:
+        if node.name in types.outputs:
+            entry = CATALOG[node.primitive]
+            for unit in entry.units(entry.complete(node.params), graph.value):
+                latency |= {(node.name, output): unit.latency for output in unit.writes}
+    return [
+        f"node '{node.name}', input '{edge.port}': depth {edge.depth} is below "
+        f"{latency[edge.node, edge.output] + 1}, the latency of '{edge.node}' and one more"
+        for node in graph.nodes
+        for edge in node.inputs
+        if edge.depth is not None
+        and (edge.node, edge.output) in latency
+        and edge.depth <= latency[edge.node, edge.output]
+    ]
 
 
 def _check_writers(graph: Graph) -> list[str]:

@@ -16,12 +16,18 @@ class OutputError(FuseFlowError):
 def write_file(path: Path, contents: str | bytes) -> None:
     """Write one file by renaming it into place.
 
+    A link is followed; what is no regular file, such as a pipe, is written to as it is.
+
     Parameters
     ----------
     path : Path
         Its directory is made if it does not exist.
     contents : str or bytes
     """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(contents.encode() if isinstance(contents, str) else contents)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     data = contents.encode() if isinstance(contents, str) else contents
     handle, scratch = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
@@ -52,6 +58,7 @@ def write_directory(target: Path, files: Mapping[str, str], earlier: Collection[
     OutputError
         The target is not a directory or holds something else.
     """
+    target = target.resolve()
     if target.exists():
         if not target.is_dir():
             raise OutputError(f"'{target}' is not a directory: choose another place")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _SHAPE = "# shape"
+LARGEST_SIZE = 2**31 - 1
+"""Largest size of a mode: what a 32-bit register of the tile can hold, signed."""
 
 
 def stem(path: str | PathLike[str]) -> str:
@@ -88,12 +90,16 @@ def _read_tns(path: Path, shape: Sequence[int] | None) -> Entries:
     for line in text.splitlines():
         if shape is None and line.startswith(_SHAPE):
             shape = [int(word) for word in line[len(_SHAPE) :].split()]
+            if not all(0 <= size <= LARGEST_SIZE for size in shape):
+                raise TensorError(f"cannot read '{path}': no tensor has the shape {shape}")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not lines:
         if shape is None:
             raise TensorError(f"cannot read '{path}': no entries and no shape")
         return Entries(np.zeros((0, len(shape)), np.int64), np.zeros(0), tuple(shape))
     table = np.loadtxt(io.StringIO("\n".join(lines)), dtype=np.float64, ndmin=2)
+    if not bool((np.abs(table[:, :-1]) <= LARGEST_SIZE).all()):
+        raise TensorError(f"cannot read '{path}': a coordinate exceeds {LARGEST_SIZE}")
     coords = table[:, :-1].astype(np.int64) - 1
     if bool((coords + 1 != table[:, :-1]).any()):
         raise TensorError(f"cannot read '{path}': a coordinate is not an integer")
@@ -107,12 +113,17 @@ def _read_npz(path: Path) -> Entries:
         names = set(archive.files)
         if {"coords", "vals", "shape"} <= names:
             shape = tuple(int(size) for size in archive["shape"])
+            if archive["coords"].dtype.kind not in "iu" or archive["shape"].dtype.kind not in "iu":
+                raise TensorError(f"cannot read '{path}': coords and shape must be integers")
             return Entries(archive["coords"].astype(np.int64), archive["vals"], shape)
         if "array" in names:
             return from_matrix(archive["array"])
     if "format" not in names:
         raise TensorError(f"'{path}' holds no sparse matrix, 'array' or 'coords': {sorted(names)}")
-    return from_matrix(sparse.load_npz(path))
+    matrix = sparse.load_npz(path)
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)  # SciPy trusts the index arrays otherwise
+    return from_matrix(matrix)
 
 
 def check_target(path: str | PathLike[str]) -> None:

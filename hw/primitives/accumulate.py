@@ -69,26 +69,26 @@ class Fill(_Part):
         """Build the firing rule and the row pipeline."""
         m = Module()
         banks, crd, token = self.banks, self.r_crd, self.r_crd.token
-        fire, payload, ends, inside = Signal(), Signal(), Signal(), Signal()
+        fire, payload, adds, ends = Signal(), Signal(), Signal(), Signal()
         in_row = Signal()
         m.d.comb += [
             payload.eq(token.empty == 0),
             ends.eq(token.close > self.kept),
-            inside.eq(self._address(m)),
+            adds.eq(payload & self._address(m)),
             fire.eq(
                 self._valid()
                 & (in_row | banks.free)
                 & (~ends | self.w_row.room)
-                & ~(payload & self._hazard(m, fire, payload, ends))
+                & ~(adds & self._hazard(m, fire & adds, fire & ends))
             ),
             crd.pop.eq(fire),
             self.r_val.pop.eq(fire),
             banks.begin.eq(fire & ~in_row),
             banks.end.eq(fire & ends),
             banks.copy.eq(token.empty > self.kept + 1),
-            banks.add.eq(fire & payload & inside),
+            banks.add.eq(fire & adds),
             banks.value.eq(self.r_val.token.data.val),
-            self.range_error.eq(fire & payload & ~inside),
+            self.range_error.eq(fire & payload & ~adds),
             self.overflow.eq(banks.overflow),
         ]
         if self.kept == 2:
@@ -115,11 +115,20 @@ class Fill(_Part):
         m.d.comb += [inner.eq(crd), self.banks.address.eq(Cat(inner, outer))]
         return (outer < self.size_0) & (crd < self.size_1)
 
-    def _hazard(self, m: Module, fire: Signal, payload: Signal, ends: Signal) -> Value:
-        """Return whether the adder still works on this row's sum at the heads' coordinate."""
+    def _hazard(self, m: Module, add: Value, end: Value) -> Value:
+        """Return whether the adder still works on this row's sum at the heads' coordinate.
+
+        Parameters
+        ----------
+        m : Module
+        add : Value
+            A payload is added in this cycle; one outside the sizes is not, and is no hazard.
+        end : Value
+            The row ends in this cycle.
+        """
         adder = self.params["adder"] or self.graph.value.adder
         address = self.banks.address
-        busy: Value = fire & payload & ~ends
+        busy: Value = add & ~end
         place: Value = address
         hits: list[Value] = []
         for age in range(1, adder):
@@ -127,7 +136,7 @@ class Fill(_Part):
             recent_address = Signal.like(address, name=f"recent_address{age}", reset_less=True)
             m.d.sync += [recent.eq(busy), recent_address.eq(place)]
             hits.append(recent & (recent_address == address))
-            busy, place = recent & ~(fire & ends), recent_address
+            busy, place = recent & ~end, recent_address
         return any_of(hits)
 
     def _row(self, m: Module, issue: Value) -> None:

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from fuseflow.tensor import Tensor
+from tests.shared_data import SHARED
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
 KERNELS = SHARED / "kernels.csv"
 OWN_KERNELS = Path(__file__).resolve().parents[2] / "examples" / "kernels.csv"
 EXPECT = Path(__file__).parent / "expect"

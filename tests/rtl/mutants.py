@@ -195,7 +195,7 @@ MUTANTS = (
     ),
     Mutant(
         "hazard_ignored", "hw.primitives.accumulate",
-        "& ~(payload & self._hazard(m, fire, payload, ends))", "", ("accumulate_slow",),
+        "& ~(adds & self._hazard(m, fire & adds, fire & ends))", "", ("accumulate_slow",),
     ),
     Mutant(
         "stale_touched", "hw.banks",

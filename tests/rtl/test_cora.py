@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import fuseflow
 from fuseflow.tensor import Tensor
-from tests.compiler.kernels import SHARED
+from tests.shared_data import SHARED
 
 CORA = SHARED / "data" / "cora.npz"
 

@@ -13,7 +13,7 @@ from gen.tile import Tile
 from tests.rtl.bench import check, check_expected, make_round, play
 from tests.rtl.cases import PLACES, Expected, from_vector
 from tests.rtl.random_cases import random_case
-from tests.samml.shared import vectors
+from tests.shared_data import vectors
 from verif.primitives import SETUPS, bench_graph
 from verif.tile import RtlTile, build_tile
 

@@ -62,4 +62,3 @@ def test_largest_peers_inputs(kernel: Kernel) -> None:
     graph = compile_statement(statement, kernel.formats, tensors=tensors, order=kernel.order).graph
     tile = build_tile(lambda: Tile(graph, gated=True))
     compare(tile, [make_run(tile, statement, tensors, seed) for seed in (None, 1)])
-

@@ -20,8 +20,8 @@ from fuseflow.samml.sam import (
     without_absent,
 )
 from fuseflow.samml.tokens import Token, decode, decode_all, encode
-from tests.samml.shared import vectors
 from tests.samml.strategies import nested, payloads, quick, ranked
+from tests.shared_data import vectors
 
 CASES = vectors("sam_primitives.json")
 needs_vectors = pytest.mark.skipif(not CASES, reason="needs ../shared/vectors/sam_primitives.json")

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from fuseflow.samml.errors import TokenError
 from fuseflow.samml.tokens import Token, check, decode, decode_all, encode, project
-from tests.samml.shared import vectors
 from tests.samml.strategies import nested, quick, ranked
+from tests.shared_data import vectors
 
 CODEC = [case for case in vectors("tokens.json") if case["primitive"] == "codec"]
 
