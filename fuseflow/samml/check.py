@@ -56,7 +56,11 @@ def examine(graph: Graph) -> tuple[list[str], Inferred]:
         if entry is None:
             found = [f"node '{node.name}': there is no primitive '{node.primitive}'"]
         else:
-            found = _check_params(node, entry, graph, tensors) or _check_node(node, entry, types)
+            found = _check_params(node, entry, graph, tensors)
+        if entry is None or found:
+            found += _check_sources(node, types)
+        else:
+            found = _check_node(node, entry, types)
         if node.name not in types.outputs:
             types.unknown.add(node.name)
         problems += found
@@ -171,6 +175,19 @@ def _check_node(node: Node, entry: Primitive, types: Inferred) -> list[str]:
     return problems
 
 
+def _no_stream(node: Node, edge: Connection) -> str:
+    return f"node '{node.name}', input '{edge.port}': no earlier stream '{edge.node}.{edge.output}'"
+
+
+def _check_sources(node: Node, types: Inferred) -> list[str]:
+    """Check what can be said of the edges of a node whose ports are not known."""
+    return [
+        _no_stream(node, edge)
+        for edge in node.inputs
+        if edge.node not in types.unknown and edge.output not in types.outputs.get(edge.node, {})
+    ]
+
+
 def _check_edge(
     node: Node, port: Input, edge: Connection, types: Inferred
 ) -> tuple[list[str], StreamType | None]:
@@ -179,7 +196,7 @@ def _check_edge(
         return [], None  # its node's own problem is reported already
     source = types.outputs.get(edge.node, {}).get(edge.output)
     if source is None:
-        return [f"{where}: no earlier stream '{edge.node}.{edge.output}'"], None
+        return [_no_stream(node, edge)], None
     if len(edge.names) != len(edge.fields) or len(set(edge.names)) != len(edge.names):
         fields, names = ", ".join(edge.fields), ", ".join(edge.names)
         return [f"{where}: fields {{{fields}}} need one name each, got {{{names}}}"], None

@@ -45,7 +45,8 @@ def test_all_problems_are_reported_at_once() -> None:
     nodes = list(graph.nodes)
     nodes[1] = replace(nodes[1], params={"index": "z", "tensor": "b", "level": 0})
     nodes[2] = replace(nodes[2], params={"index": "i", "tensor": "c"})
-    nodes[6] = replace(nodes[6], params={"op": "div"})
+    lost = replace(nodes[6].inputs[0], node="lost")
+    nodes[6] = replace(nodes[6], params={"op": "div"}, inputs=(lost, *nodes[6].inputs[1:]))
     nodes[8] = replace(nodes[8], inputs=())
     with pytest.raises(GraphError) as caught:
         infer(replace(graph, nodes=tuple(nodes)))
@@ -53,6 +54,7 @@ def test_all_problems_are_reported_at_once() -> None:
         "node 'b_i': parameter 'index': index 'z' is not declared",
         "node 'c_i': parameter 'level' is missing",
         "node 'mul': parameter 'op' is 'div', wanted one of add, sub, mul, max, min",
+        f"node 'mul', input '{lost.port}': no earlier stream 'lost.{lost.output}'",
         "node 'x_i': input 'crd' has 0 edges, wanted 1",
     )
     assert str(caught.value) == "; ".join(caught.value.problems)
