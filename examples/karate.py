@@ -33,7 +33,7 @@ KERNELS = (
     Kernel("A.*A + A", "polynomial", "X(i,j) = A(i,j) * A(i,j) + A(i,j)", "i,j"),
 )
 COLUMNS = (
-    "kernel", "primitives", "nonzeros\nout", "model\ncycles", "RTL\ncycles", "ideal\ncycles",
+    "kernel", "primi-\ntives", "nonzeros\nout", "model\ncycles", "RTL\ncycles", "ideal\ncycles",
     "bit\nexact", "seconds",
 )  # fmt: skip
 

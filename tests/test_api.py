@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from amaranth import Module
 
 import fuseflow
 from fuseflow import FuseFlowError, Program, Tensor
@@ -20,6 +22,8 @@ from fuseflow.samml.errors import (
 )
 from fuseflow.samml.image import TensorImage
 from gen.bundle import Bundle
+from gen.tile import Tile
+from hw.primitives import reduce
 from sim_models import golden
 from tests import test_cli
 
@@ -216,3 +220,25 @@ def test_importing_is_fast() -> None:
 def test_a_second_process_does_not_compile_the_model_again() -> None:
     product()[0].run()
     assert seconds_of("from tests.test_api import product; product()[0].run()") < 5
+
+
+@pytest.mark.rtl
+def test_verify_names_the_earliest_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong(reduce.COMPONENTS[""]):
+        def elaborate(self, platform: object) -> Module:
+            m = super().elaborate(platform)
+            m.d.comb += self.w_out.token.data.val.eq(7)
+            return m
+
+    b = Tensor.from_numpy("B", np.array([[0, 2, 0], [1, 0, 0], [0, 0, 3]]), "CSR")
+    x = Tensor.from_numpy("x", np.array([1, 2, 3]), "dense")
+    program = fuseflow.compile("y(i) = B(i,j) * x(j)", b, x, order="i,j", formats={"y": "dense"})
+    (name,) = [node.name for node in program.graph.nodes if node.primitive == "reduce"]
+    monkeypatch.setattr("gen.tile.Tile", partial(Tile, components={name: Wrong}))
+    verified = program.verify()
+    assert not verified.bit_exact
+    assert verified.differences == (
+        "edge write_y.val, pop 0: model cycle 12 ((4,), 0, 0), RTL cycle 12 ((7,), 0, 0)",
+        "edge write_y.val: pops differ",
+        "result y: values differ",
+    )
