@@ -172,11 +172,13 @@ class Program:
         VerificationError
             Golden meaning, cycle model and dense evaluation do not agree.
         """
+        operands = self._operands(tensors)
+        return self._run(operands, _images(operands))
+
+    def _run(self, operands: Mapping[str, Tensor], images: Mapping[str, TensorImage]) -> RunResult:
         from sim_models.cycle.simulate import simulate
 
-        operands = self._operands(tensors)
-        images = {name: tensor.image() for name, tensor in operands.items()}
-        meant, overflow = self._golden(operands)
+        meant, overflow = self._golden(operands, images)
         shapes = {meant.name: meant.shape}
         units = flatten(self._fitted(meant))
         started = time.perf_counter()
@@ -230,7 +232,7 @@ class Program:
         declared = self.graph.tensor(self.statement.target.tensor)
         if all(map(operator.le, self._volume(operands), declared.positions)):
             return self.graph
-        return self._fitted(self._golden(operands)[0])
+        return self._fitted(self._golden(operands, _images(operands))[0])
 
     def generate(self, directory: str | Path) -> Bundle:
         """Write the Verilog bundle of the graph.
@@ -258,11 +260,13 @@ class Program:
         from verif.job import Run
         from verif.tile import build_tile
 
-        run = self.run(tensors)
+        operands = self._operands(tensors)
+        images = _images(operands)
+        run = self._run(operands, images)
         graph = self._fitted(run.result)
         tile = build_tile(lambda: Tile(graph))
         job = Run(
-            images={name: tensor.image() for name, tensor in self._operands(tensors).items()},
+            images=images,
             shapes={run.result.name: run.result.shape},
             limit=2 * run.cycles + 1000,
         )
@@ -306,14 +310,16 @@ class Program:
             operands[access.tensor] = tensor
         return operands
 
-    def _golden(self, operands: Mapping[str, Tensor]) -> tuple[Tensor, bool]:
+    def _golden(
+        self, operands: Mapping[str, Tensor], images: Mapping[str, TensorImage]
+    ) -> tuple[Tensor, bool]:
         """Return the golden result, however large it is, and whether an operation wrapped."""
         from sim_models import golden
 
         target = self.statement.target
         meant = golden.evaluate(
             self._with_room(self._volume(operands)),
-            {name: tensor.image() for name, tensor in operands.items()},
+            images,
             {target.tensor: self._shape(operands)},
         )
         return self._tensor(meant.outputs), meant.flags.overflow
@@ -381,6 +387,10 @@ class Program:
             for tensor in self.graph.tensors
         )
         return replace(self.graph, tensors=tensors)
+
+
+def _images(operands: Mapping[str, Tensor]) -> dict[str, TensorImage]:
+    return {name: tensor.image() for name, tensor in operands.items()}
 
 
 def _check_capacity(tensor: Tensor, graph: Graph) -> None:

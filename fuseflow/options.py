@@ -9,6 +9,7 @@ from fuseflow.compiler import Statement, parse
 from fuseflow.progress import progress
 from fuseflow.samml.errors import LoweringError, ParseError
 from fuseflow.samml.formats import Format
+from fuseflow.samml.graph import LARGEST_SIZE
 from fuseflow.tensor import Tensor
 
 Given = Sequence[str] | None
@@ -113,7 +114,9 @@ def _pairs(option: str, values: Given) -> list[tuple[str, str]]:
 
 
 def _size(what: str, text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 11 and 1 <= int(text) < 2**31):
+    if not (
+        text.isascii() and text.isdecimal() and len(text) < 11 and 1 <= int(text) <= LARGEST_SIZE
+    ):
         raise ParseError(f"{what}={text}: write a positive number below 2^31")
     return int(text)
 

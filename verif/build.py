@@ -19,7 +19,7 @@ from cocotb_tools.runner import get_runner
 
 from fuseflow.samml.errors import ToolError
 from verif.harness import TOP
-from verif.toolchain import compiler_version, environment, require_tools
+from verif.toolchain import environment, require_tools
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ def build(sources: dict[str, str], *, optimize: bool = True) -> Simulation:
     ToolError
         A tool is missing, or the build failed (the message names the log).
     """
-    tool = require_tools()
+    tools = require_tools()
+    tool = tools["verilator"]
     key = [sources, optimize, tool.version, importlib.metadata.version("cocotb"), _FLAGS]
     directory = cache_directory() / "rtl" / _digest(key)
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -74,11 +75,8 @@ def build(sources: dict[str, str], *, optimize: bool = True) -> Simulation:
         for name, text in sources.items():
             (directory / name).write_text(text)
             files.append(directory / name)
-        runtime = (
-            cache_directory()
-            / "runtime"
-            / _digest([tool.version, str(tool.path), compiler_version()])
-        )
+        key = [tool.version, str(tool.path), tools["g++"].version]
+        runtime = cache_directory() / "runtime" / _digest(key)
         _copy_objects(runtime, directory)
         _run_verilator(directory, files, environment(tool, optimize=optimize))
         _copy_objects(directory, runtime)

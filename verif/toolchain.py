@@ -90,13 +90,8 @@ def find_tools() -> list[Tool]:
     ]
 
 
-def compiler_version() -> str:
-    """Return the version of the C++ compiler, empty where there is none."""
-    return _find("g++", "g++").version
-
-
-def require_tools() -> Tool:
-    """Return Verilator, or raise one line that names everything missing.
+def require_tools() -> dict[str, Tool]:
+    """Return the tools by name, or raise one line that names everything missing.
 
     Raises
     ------
@@ -110,7 +105,7 @@ def require_tools() -> Tool:
             f"cannot build RTL: missing {', '.join(missing)}; "
             "`fuseflow doctor` lists what was found"
         )
-    return tools[0]
+    return {tool.name: tool for tool in tools}
 
 
 def environment(verilator: Tool, *, optimize: bool = True) -> dict[str, str]:

@@ -8,11 +8,9 @@ from fuseflow.compiler.expr import Access
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.formats import Format, LevelKind
-from fuseflow.samml.graph import Role, TensorDecl
+from fuseflow.samml.graph import LARGEST_SIZE, Role, TensorDecl
 
 DEFAULT_DIM = 1024
-LARGEST_DIM = 2**31 - 1
-"""What a 32-bit shape register holds."""
 DEFAULT_POSITIONS = 65536
 
 Capacity: TypeAlias = "int | Sequence[int]"
@@ -95,8 +93,8 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
                     f"{access}; raise dims['{index}']"
                 )
     for index, size in sizes.dims.items():
-        if not 1 <= size <= LARGEST_DIM:
-            raise CapacityError(f"index {index}: capacity {size} is not in 1..{LARGEST_DIM}")
+        if not 1 <= size <= LARGEST_SIZE:
+            raise CapacityError(f"index {index}: capacity {size} is not in 1..{LARGEST_SIZE}")
     known = {index: max(size, 1) for index, (size, _) in found.items()}
     return {
         index: sizes.dims.get(index, known.get(index, DEFAULT_DIM))

@@ -11,6 +11,9 @@ from typing import TypeAlias
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.values import INT32, ValueType
 
+LARGEST_SIZE = 2**31 - 1
+"""Largest size of a mode: what a 32-bit shape register holds, signed."""
+
 
 @dataclass(frozen=True)
 class Extent:

@@ -20,6 +20,7 @@ import numpy as np
 from fuseflow.samml.errors import TensorError
 from fuseflow.samml.files import write_file
 from fuseflow.samml.formats import LevelKind
+from fuseflow.samml.graph import LARGEST_SIZE
 from fuseflow.tensor.entries import Entries, from_matrix
 from fuseflow.tensor.untyped import matrix_market, sparse
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 
 _SHAPE = "# shape"
-LARGEST_SIZE = 2**31 - 1
-"""Largest size of a mode: what a 32-bit register of the tile can hold, signed."""
 
 
 def stem(path: str | PathLike[str]) -> str:
