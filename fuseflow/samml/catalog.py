@@ -33,7 +33,8 @@ class Param:
     ----------
     name, doc : str
     type : type or tuple of str
-        ``int``, ``bool``, ``str``, `Extent`, a tuple type, or the permitted words.
+        ``int``, ``float`` (any number), ``bool``, ``str``, `Extent`, a tuple type, or the
+        permitted words.
     default : object
         `REQUIRED` where there is none.
     least : int or None
@@ -66,12 +67,22 @@ class Param:
             return value in self.choices
         if elements := get_args(self.type):
             return isinstance(value, tuple) and all(
-                type(item) is elements[0] for item in cast("tuple[object, ...]", value)
+                _is_a(item, elements[0]) for item in cast("tuple[object, ...]", value)
             )
-        return type(value) is self.type
+        return _is_a(value, self.type)
 
 
-_TYPE_NAMES: dict[Any, str] = {int: "int", bool: "yes or no", str: "word", Extent: "tensor.mode"}
+def _is_a(value: object, wanted: Any) -> bool:
+    return type(value) is wanted or (wanted is float and type(value) is int)
+
+
+_TYPE_NAMES: dict[Any, str] = {
+    int: "int",
+    float: "number",
+    bool: "yes or no",
+    str: "word",
+    Extent: "tensor.mode",
+}
 
 
 @dataclass(frozen=True)
@@ -185,6 +196,9 @@ CRD = ("crd", (Kind.CRD,))
 REF = ("ref", (Kind.REF,))
 VAL = ("val", (Kind.VAL,))
 DATA = (Kind.REF, Kind.VAL)
+ADDEND = ("val", (Kind.VAL, Kind.SUM))
+FOLDS = ("sum", "max", "min")
+WIDE = Param("wide", bool, "whether a sum goes into a further sum unrounded", False)
 
 INDEX = Param("index", str, "index variable of the new level")
 TENSOR = Param("tensor", str, "tensor whose arrays are used")
@@ -422,30 +436,65 @@ UNION = Primitive(
     summary="Keeps the coordinates that either side has.",
     rule=(
         "As intersect, with every coordinate of either side; the missing side's refs are null and "
-        "its values are the fill; both empty gives `(-,1,c)`. Every step writes one token."
+        "its values are its fill; both empty gives `(-,1,c)`. Every step writes one token."
     ),
-    params=(Param("fill", int, "value of a missing side's val fields", 0),),
+    params=(
+        Param("left", float, "value of the left side's val fields where it is missing", 0),
+        Param("right", float, "the same of the right side", 0),
+    ),
     inputs=_join_inputs,
     outputs=_join_outputs,
     units=lambda p, v: _one(("left", "right"), ("out",), "merge steps"),
 )
 
 
+def _latency(op: str, value: ValueType) -> int:
+    """Return the latency of an operation: a comparison or a change of sign takes a cycle."""
+    return {
+        "add": value.adder, "sub": value.adder, "shift": value.adder,
+        "mul": value.multiplier, "scale": value.multiplier,
+    }.get(op, 1)  # fmt: skip
+
+
 def _alu_outputs(name: str, params: Params, types: Types) -> dict[str, StreamType]:
     _same("a and b", types["a"], types["b"])
-    return {"out": StreamType((Field("val", Kind.VAL),), types["a"].levels)}
+    if params["wide"] and params["op"] != "mul":
+        raise TypeRuleError(f"'{params['op']}' has no wide result, only mul has")
+    kind = Kind.SUM if params["wide"] else Kind.VAL
+    return {"out": StreamType((Field("val", kind),), types["a"].levels)}
 
 
 ALU = Primitive(
     name="alu",
     summary="Combines two value streams element by element.",
-    rule="Both operands have the same empty and close; empty: copy.",
-    params=(Param("op", ("add", "sub", "mul", "max", "min"), "the operation, a op b"),),
+    rule=(
+        "Both operands have the same empty and close; empty: copy. max and min give NaN where an "
+        "operand is one, and -0 < +0. A `wide` product is in the wide type, which holds it "
+        "without rounding where the operands are narrower."
+    ),
+    params=(
+        Param("op", ("add", "sub", "mul", "max", "min"), "the operation, a op b"),
+        Param("wide", bool, "whether a product goes into a sum unrounded", False),
+    ),
     inputs=lambda p: tuple(Input(n, ((n, (Kind.VAL,)),), "operand") for n in ("a", "b")),
     outputs=_alu_outputs,
-    units=lambda p, v: _one(
-        ("a", "b"), ("out",), "tokens", latency=v.multiplier if p["op"] == "mul" else v.adder
+    units=lambda p, v: _one(("a", "b"), ("out",), "tokens", latency=_latency(p["op"], v)),
+)
+
+UNARY = Primitive(
+    name="unary",
+    summary="Applies a function of one value, or of a value and a constant, to every element.",
+    rule=(
+        "empty: copy. `neg` and `abs` change the sign alone; `relu` is max(x, +0); `scale` is "
+        "x * constant, `shift` x + constant, `max` and `min` compare with it, as alu does."
     ),
+    params=(
+        Param("op", ("neg", "abs", "relu", "scale", "shift", "max", "min"), "the function"),
+        Param("constant", float, "second operand of scale, shift, max and min", 0),
+    ),
+    inputs=lambda p: (Input("a", (("a", (Kind.VAL,)),), "operand"),),
+    outputs=lambda n, p, t: {"out": StreamType((Field("val", Kind.VAL),), t["a"].levels)},
+    units=lambda p, v: _one(("a",), ("out",), "tokens", latency=_latency(p["op"], v)),
 )
 
 # --- reductions ------------------------------------------------------------------------
@@ -453,7 +502,15 @@ ALU = Primitive(
 
 def _reduce_outputs(name: str, params: Params, types: Types) -> dict[str, StreamType]:
     _rank("val", types["val"], 1)
-    return {"out": StreamType((Field("val", Kind.VAL),), types["val"].levels[:-1])}
+    return {"out": StreamType((_folded(params, types),), types["val"].levels[:-1])}
+
+
+def _folded(params: Params, types: Types) -> Field:
+    """Return the field of a fold's results."""
+    wide = types["val"].fields[0].kind is Kind.SUM or params["wide"]
+    if wide and params["op"] != "sum":
+        raise TypeRuleError(f"'{params['op']}' folds values, not wide sums")
+    return Field("val", Kind.SUM if params["wide"] else Kind.VAL)
 
 
 REDUCE = Primitive(
@@ -461,17 +518,31 @@ REDUCE = Primitive(
     summary="Folds every innermost fiber to one value.",
     rule=(
         "A token with c >= 1 and e <= 1 emits `(acc,0,c-1)`, the fiber `(-,1,c)` the identity; "
-        "`(-,e,c)` with e >= 2 gives `(-,e-1,c-1)`. Room is needed at close >= 1 only."
+        "`(-,e,c)` with e >= 2 gives `(-,e-1,c-1)`. Room is needed at close >= 1 only. A "
+        "floating-point sum goes over K = 8 lanes in the wide type: element n is added to the sum "
+        "of element n - K, the first K are stored; at the fiber's end the last min(n, K) sums, "
+        "oldest first, combine in log2 K rounds of neighbouring pairs (old + new), an odd last "
+        "one passes; the total is rounded once, unless it is `wide`. L = K + A log2 K, A the "
+        "wide adder's latency."
     ),
-    params=(Param("op", ("sum",), "the fold", "sum"),),
-    inputs=lambda p: (Input("val", (VAL,), "values to fold"),),
+    params=(Param("op", FOLDS, "the fold", "sum"), WIDE),
+    inputs=lambda p: (Input("val", (ADDEND,), "values to fold"),),
     outputs=_reduce_outputs,
-    units=lambda p, v: _one(("val",), ("out",), "input tokens", closes=(-1,)),
+    units=lambda p, v: _one(
+        ("val",), ("out",), "input tokens", closes=(-1,), latency=_reduce_latency(p["op"], v)
+    ),
 )
 
 
+def _reduce_latency(op: str, value: ValueType) -> int:
+    """Return the latency of a fold: interleaved lanes and the rounds that combine them."""
+    if op != "sum" or value.lanes == 1:
+        return 1
+    return value.lanes + value.wide.adder * (value.lanes.bit_length() - 1)
+
+
 def _accumulate_inputs(params: Params) -> tuple[Input, ...]:
-    inner = (Input("crd", (CRD,), "kept coordinate"), Input("val", (VAL,), "value to add there"))
+    inner = (Input("crd", (CRD,), "kept coordinate"), Input("val", (ADDEND,), "value to add there"))
     if params["kept"] == 2:
         return (Input("outer", (CRD,), "outer kept coordinate, one rank less"), *inner)
     return inner
@@ -481,11 +552,12 @@ def _accumulate_outputs(name: str, params: Params, types: Types) -> dict[str, St
     kept, crd = params["kept"], types["crd"]
     _same("crd and val", crd, types["val"])
     _rank("crd", crd, kept + 1)
+    val = _folded(params, types)
     levels = crd.levels[: -kept - 1] + tuple(
         Level(level.index, name) for level in crd.levels[-kept:]
     )
     out = {
-        "out": StreamType((Field("crd", Kind.CRD), Field("val", Kind.VAL)), levels),
+        "out": StreamType((Field("crd", Kind.CRD), val), levels),
     }
     if kept == 2:
         if types["outer"].levels != crd.levels[:-1]:
@@ -494,8 +566,13 @@ def _accumulate_outputs(name: str, params: Params, types: Types) -> dict[str, St
     return out
 
 
+def fold_latency(params: Params, value: ValueType) -> int:
+    """Return the latency A of an accumulate's adder, or of its comparator."""
+    return params["adder"] or (value.wide.adder if params["op"] == "sum" else 1)
+
+
 def _accumulate_units(params: Params, value: ValueType) -> tuple[Unit, ...]:
-    adder = params["adder"] or value.adder
+    adder = fold_latency(params, value)
     outer = ("outer",) if params["kept"] == 2 else ()
     return (
         Unit(
@@ -513,23 +590,26 @@ def _accumulate_units(params: Params, value: ValueType) -> tuple[Unit, ...]:
 
 ACCUMULATE = Primitive(
     name="accumulate",
-    summary="Sums over an outer level while keeping one or two inner levels.",
+    summary="Folds an outer level while keeping one or two inner levels.",
     rule=(
-        "A row ends with a token of close > kept; its payloads are added at their coordinates in "
-        "order of arrival. A row of one token with e >= kept + 2 passes with e and close one "
-        "less. Any other row emits its touched coordinates ascending, the last closing the row, "
-        "or one empty token where none is touched. `dense` mode emits 0..size-1. With two kept "
-        "levels the outer coordinate is issued with the last inner token of its fiber; an outer "
-        "coordinate that no payload touched does not appear. `fill` fires once per input token; "
-        "the first token of a row takes a bank, which the last firing of `emit` for that row "
-        "releases."
+        "A row ends with a token of close > kept; its payloads are folded at their coordinates in "
+        "order of arrival, sums in the wide type, and rounded once when they leave, unless "
+        "`wide`. A row of one token with e >= kept + 2 passes with e and close one less. Any other "
+        "row emits its touched coordinates ascending, the last closing the row, or one empty token "
+        "where none is touched. `dense` mode emits 0..size-1, the identity where nothing was "
+        "folded. With two kept levels the outer coordinate is issued with the last inner token of "
+        "its fiber; an outer coordinate that no payload touched does not appear. `fill` fires "
+        "once per input token; the first token of a row takes a bank, which the last firing of "
+        "`emit` for that row releases."
     ),
     params=(
         Param("kept", int, "kept levels below the summed one: 1 or 2"),
         Param("size", tuple[Extent, ...], "run-time sizes of the kept levels, outermost first"),
+        Param("op", FOLDS, "the fold", "sum"),
+        WIDE,
         Param("mode", ("sparse", "dense"), "emit touched coordinates, or all (kept = 1)", "sparse"),
         Param("banks", int, "rows that may be under way at once", 4, least=1),
-        Param("adder", int, "adder latency in cycles; 0 is the value type's own", 0, least=0),
+        Param("adder", int, "latency of the fold in cycles; 0 is the value type's own", 0, least=0),
     ),
     inputs=_accumulate_inputs,
     outputs=_accumulate_outputs,
@@ -537,7 +617,7 @@ ACCUMULATE = Primitive(
     internals=lambda p, v, t: {
         "row": Internal(
             StreamType((), t["crd"].levels[: -p["kept"] - 1]),
-            max(p["banks"], max(3, (p["adder"] or v.adder) + 1) + 1),
+            max(p["banks"], max(3, fold_latency(p, v) + 1) + 1),
         )
     },
     hazards=(
@@ -564,10 +644,10 @@ DROP_VALUE = Primitive(
     name="drop_value",
     summary="Removes entries whose value equals the fill.",
     rule=(
-        "A filter of height 0 that drops payloads equal to the fill; a fiber of which all is "
-        "dropped gives `(-,1,c)`."
+        "A filter of height 0 that drops payloads numerically equal to the fill (-0 == 0, a "
+        "subnormal is 0, NaN equals nothing); a fiber of which all is dropped gives `(-,1,c)`."
     ),
-    params=(Param("fill", int, "the value that is not stored", 0),),
+    params=(Param("fill", float, "the value that is not stored", 0),),
     inputs=lambda p: (Input("crd", (CRD,), "coordinate"), Input("val", (VAL,), "its value")),
     outputs=_drop_value_outputs,
     units=lambda p, v: _one(("crd", "val"), ("out",), "tokens", holds=True, closes=(-1,)),
@@ -674,7 +754,7 @@ CATALOG: dict[str, Primitive] = {
     entry.name: entry
     for entry in (
         ROOT, SOURCE, SINK, SCAN_DENSE, SCAN_COMPRESSED, LOCATE, ARRAY, REPEAT, INTERSECT, UNION,
-        ALU, REDUCE, ACCUMULATE, DROP_VALUE, DROP_EMPTY, WRITE_CRD, WRITE_VAL,
+        ALU, UNARY, REDUCE, ACCUMULATE, DROP_VALUE, DROP_EMPTY, WRITE_CRD, WRITE_VAL,
     )
 }  # fmt: skip
 """Every primitive by name, in the order of a graph's data flow."""

@@ -83,6 +83,10 @@ def _check_declarations(graph: Graph) -> list[str]:
     for tensor in graph.tensors:
         if not len(tensor.dims) == len(tensor.positions) == tensor.format.rank:
             problems.append(f"tensor '{tensor.name}': dims, capacities and format differ in rank")
+        if not graph.value.holds(tensor.fill):
+            problems.append(
+                f"tensor '{tensor.name}': fill {tensor.fill} is no value of {graph.value.name}"
+            )
     return problems
 
 
@@ -125,6 +129,8 @@ def _param_problem(
                 return f": there is no tensor mode {item}"
         elif param.least is not None and item < param.least:
             return f" is {item}, wanted {param.least} or more"
+        elif param.type is float and not graph.value.holds(item):
+            return f" is {item}, which is no value of {graph.value.name}"
     return None
 
 

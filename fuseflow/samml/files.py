@@ -3,8 +3,10 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from fuseflow.samml.errors import FuseFlowError
 
@@ -14,7 +16,20 @@ class OutputError(FuseFlowError):
 
 
 def write_file(path: Path, contents: str | bytes) -> None:
-    """Write one file by renaming it into place.
+    """Write one file as `writing` does.
+
+    Parameters
+    ----------
+    path : Path
+    contents : str or bytes
+    """
+    with writing(path) as file:
+        file.write(contents.encode() if isinstance(contents, str) else contents)
+
+
+@contextmanager
+def writing(path: Path) -> Generator[IO[bytes]]:
+    """Open a file that is renamed into place once it is written.
 
     A link is followed; what is no regular file, such as a pipe, is written to as it is.
 
@@ -22,18 +37,17 @@ def write_file(path: Path, contents: str | bytes) -> None:
     ----------
     path : Path
         Its directory is made if it does not exist.
-    contents : str or bytes
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
-        path.write_bytes(contents.encode() if isinstance(contents, str) else contents)
+        with path.open("wb") as file:
+            yield file
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = contents.encode() if isinstance(contents, str) else contents
     handle, scratch = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
         os.chmod(scratch, 0o666 & ~_umask())
         os.replace(scratch, path)
     except BaseException:

@@ -5,6 +5,9 @@ from enum import Enum
 
 from fuseflow.samml.errors import ParseError
 
+LARGEST_RANK = 4
+"""Most modes of a tensor."""
+
 
 class LevelKind(Enum):
     """How the coordinates of one level are stored; the value is its letter."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fuseflow.samml.formats import Format, LevelKind
-from fuseflow.samml.values import INT32, ValueType
+from fuseflow.samml.values import INT32, Number, ValueType
 
 LARGEST_SIZE = 2**31 - 1
 """Largest size of a mode: what a 32-bit shape register holds, signed."""
@@ -27,7 +27,7 @@ class Extent:
 
 
 ParamValue: TypeAlias = (
-    "int | bool | str | Extent | tuple[Extent, ...] | tuple[int, ...] | tuple[str, ...]"
+    "Number | bool | str | Extent | tuple[Extent, ...] | tuple[Number, ...] | tuple[str, ...]"
 )
 
 
@@ -93,8 +93,8 @@ class TensorDecl:
     positions : tuple of int
         Largest number of stored positions of every level: a compressed level's coordinate
         words; a dense level's parent positions times its size.
-    fill : int
-        The value of entries that are not stored.
+    fill : number
+        The value of entries that are not stored; exact in the graph's value type.
     """
 
     name: str
@@ -102,7 +102,7 @@ class TensorDecl:
     format: Format
     dims: tuple[int, ...]
     positions: tuple[int, ...]
-    fill: int = 0
+    fill: Number = 0
 
     def parents(self, level: int) -> int:
         """Capacity in positions of the level above; 1 above the outermost."""

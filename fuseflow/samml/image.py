@@ -16,7 +16,7 @@ class TensorImage:
         Per level: the integer arrays of a compressed level, `None` for a dense one.
         ``segs[l]`` has one word more than the level above has positions.
     vals : sequence of int
-        One word per position of the last level; one word for a scalar.
+        One word (`fuseflow.samml.values`) per position of the last level; one for a scalar.
     """
 
     shape: tuple[int, ...]

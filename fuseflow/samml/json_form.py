@@ -1,17 +1,19 @@
 """The JSON form of a SAMML graph, for tools of other languages.
 
-Parameters are JSON numbers, booleans, strings and lists; a tensor mode is an object
-``{"tensor": ..., "mode": ...}``.  `from_json` is the inverse of `to_json`.
+Parameters are JSON numbers, booleans, strings and lists; an infinite number is an object
+``{"number": "-inf"}``, a tensor mode an object ``{"tensor": ..., "mode": ...}``.  `from_json`
+is the inverse of `to_json`.
 """
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from fuseflow.samml.errors import ParseError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Connection, Extent, Graph, Node, ParamValue, Role, TensorDecl
-from fuseflow.samml.values import value_type
+from fuseflow.samml.values import Number, number, value_type
 
 SCHEMA = "samml-graph/1"
 _Parsed = TypeVar("_Parsed")
@@ -35,7 +37,7 @@ def _graph(graph: Graph) -> dict[str, Any]:
                 "format": str(tensor.format),
                 "dims": tensor.dims,
                 "positions": tensor.positions,
-                "fill": tensor.fill,
+                "fill": _value(tensor.fill),
             }
             for tensor in graph.tensors
         ],
@@ -66,6 +68,8 @@ def _value(value: ParamValue) -> Any:
     match value:
         case Extent():
             return {"tensor": value.tensor, "mode": value.mode}
+        case float() if not math.isfinite(value):
+            return {"number": str(value)}
         case tuple():
             return [_value(item) for item in value]
         case _:
@@ -118,7 +122,7 @@ def _read_tensor(item: "_Object") -> TensorDecl:
         format=item.parsed("format", Format.parse),
         dims=item.many("dims", int),
         positions=item.many("positions", int),
-        fill=item.take("fill", int),
+        fill=_read_number(item.take("fill", (float, int, dict)), f"{item.where}.fill"),
     )
 
 
@@ -143,10 +147,21 @@ def _read_edge(item: "_Object") -> Connection:
     )  # fmt: skip
 
 
+def _read_number(value: Any, where: str) -> Number:
+    if isinstance(value, dict):
+        text = _Object(value, where).take("number", str)
+        if text not in ("inf", "-inf"):
+            raise ParseError(f"{where}.number: expected 'inf' or '-inf'")
+        value = float(text)
+    return number(value)
+
+
 def _read_value(value: Any, where: str) -> ParamValue:
     match value:
         case bool() | int() | str():
             return value
+        case float() | {"number": _}:
+            return _read_number(value, where)
         case list():
             items = cast("list[Any]", value)
             # The checker judges whether the items are of one permitted type.
@@ -187,7 +202,7 @@ class _Object:
         ]
 
 
-_NAMES = {str: "a string", int: "an integer", dict: "an object", list: "a list"}
+_NAMES = {str: "a string", int: "an integer", float: "a number", dict: "an object", list: "a list"}
 
 
 def _checked(value: Any, wanted: Any, where: str) -> Any:

@@ -4,9 +4,16 @@ import json
 import re
 
 from fuseflow.samml.errors import ParseError
+from fuseflow.samml.values import Number, number
 
 WORD = re.compile(r"[^\s.,=(){}\"#<]+")
-_PART = re.compile(r'\s+|#.*|"(?:[^"\\]|\\.)*"|<-|[.,=(){}]|' + WORD.pattern)
+NUMBER = re.compile(r"-?(?:inf|[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)(?![^\s,=(){}\"#<])")
+_PART = re.compile(r'\s+|#.*|"(?:[^"\\]|\\.)*"|<-|' + NUMBER.pattern + "|[.,=(){}]|" + WORD.pattern)
+
+
+def read_number(text: str) -> Number:
+    """Read a text that matches `NUMBER`."""
+    return int(text) if text.removeprefix("-").isdecimal() else number(float(text))
 
 
 class Cursor:
@@ -45,6 +52,11 @@ class Cursor:
         """Whether the next part is a quoted word."""
         return self._peek().startswith('"')
 
+    @property
+    def at_number(self) -> bool:
+        """Whether the next part is a number."""
+        return NUMBER.fullmatch(self._peek()) is not None
+
     def word(self, what: str) -> str:
         """Take a plain or quoted word; `what` describes it in an error."""
         part = self._peek()
@@ -66,6 +78,14 @@ class Cursor:
             raise self.expected("an integer", ahead=True)
         self._next += 1
         return int(part)
+
+    def real(self) -> Number:
+        """Take any number."""
+        part = self._peek()
+        if not NUMBER.fullmatch(part):
+            raise self.expected("a number", ahead=True)
+        self._next += 1
+        return read_number(part)
 
     def take(self, part: str) -> bool:
         """Take this very part if it comes next."""

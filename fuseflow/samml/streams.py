@@ -13,6 +13,8 @@ class Kind(Enum):
     """A position in a tensor's next level, or null."""
     VAL = "val"
     """A value of the graph's value type."""
+    SUM = "sum"
+    """A product or sum on its way into a sum, in the value type's wide type."""
     POS = "pos"
     """A position in a level's coordinate array (inside scan_compressed only)."""
 

@@ -31,7 +31,7 @@ from fuseflow.samml.graph import (
     Role,
     TensorDecl,
 )
-from fuseflow.samml.lexer import WORD, Cursor
+from fuseflow.samml.lexer import NUMBER, WORD, Cursor
 from fuseflow.samml.values import value_type
 
 VERSION = 1
@@ -86,27 +86,23 @@ def print_value(value: ParamValue) -> str:
     match value:
         case bool():
             return "yes" if value else "no"
-        case int():
+        case int() | float():
             return str(value)
         case Extent():
             return f"{_word(value.tensor)}.{value.mode}"
         case str():
-            special = value in ("yes", "no") or _is_number(value)
-            return json.dumps(value) if special else _word(value)
+            return json.dumps(value) if value in ("yes", "no") else _word(value)
         case tuple():
             return "(" + ", ".join(print_value(item) for item in value) + ")"
 
 
 def _word(text: str) -> str:
-    return text if WORD.fullmatch(text) else json.dumps(text)
+    plain = WORD.fullmatch(text) and not NUMBER.fullmatch(text)
+    return text if plain else json.dumps(text)
 
 
 def _numbers(values: Iterable[int]) -> str:
     return ",".join(map(str, values)) or NOTHING
-
-
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
 
 
 def _roles(node: Node, port: str) -> tuple[str, ...]:
@@ -202,7 +198,7 @@ def _parse_tensor(line: Cursor) -> TensorDecl:
     line.keyword("positions")
     positions = _parse_numbers(line)
     line.keyword("fill")
-    return TensorDecl(name, role, format_, dims, positions, line.number())
+    return TensorDecl(name, role, format_, dims, positions, line.real())
 
 
 def _parse_numbers(line: Cursor) -> tuple[int, ...]:
@@ -241,13 +237,13 @@ def _parse_value(line: Cursor) -> ParamValue:
         # The checker, not the parser, judges whether the items are of one permitted type.
         return tuple(items)  # pyright: ignore[reportReturnType]
     quoted = line.quoted
+    if line.at_number:
+        return line.real()
     word = line.word("a value")
     if line.take("."):
         return Extent(word, line.number())
     if quoted:
         return word
-    if _is_number(word):
-        return int(word)
     return {"yes": True, "no": False}.get(word, word)
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from fuseflow.samml.catalog import CATALOG
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.graph import Connection, Extent, Graph, Node, Role, TensorDecl
+from fuseflow.samml.values import number
 
 quick = settings(deadline=None, max_examples=60, print_blob=True)
 
@@ -24,12 +25,14 @@ ranked = st.integers(0, 4).flatmap(lambda rank: st.tuples(st.just(rank), nested(
 
 names = st.one_of(
     st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,5}", fullmatch=True),
-    st.sampled_from(
-        ["yes", "no", "7", "-3", "-", "", "a b", "x.y", 'q"', "#", "a\nb", "ä", "depth"]
-    ),
+    st.sampled_from(["yes", "no", "7", "-3", "inf", "1.5", "-", "x.y", "depth"]),
+    st.sampled_from(["", "a b", 'q"', "#", "a\nb", "ä"]),
     st.text(st.characters(codec="utf-8"), max_size=3),
 )
-numbers = st.integers(-(2**40), 2**40)
+numbers = st.one_of(
+    st.integers(-(2**40), 2**40),
+    st.floats(allow_nan=False).map(number),
+)
 extents = st.builds(Extent, names, st.integers(0, 3))
 values = st.one_of(
     numbers,

@@ -4,14 +4,16 @@ import pytest
 
 from fuseflow.samml.catalog import CATALOG, REQUIRED, Params, Primitive
 from fuseflow.samml.graph import Extent
-from fuseflow.samml.values import INT32
+from fuseflow.samml.values import BF16, FP16, FP32, INT32
 
 SIZE = Extent("t", 0)
 VARIANTS: dict[str, list[Params]] = {
     "source": [{"fields": ("crd/crd",)}],
     "scan_dense": [{"bound": True}, {"bound": False}],
     "locate": [{"parent": True}, {"parent": False}],
-    "alu": [{"op": op} for op in CATALOG["alu"].params[0].choices],
+    "alu": [{"op": op} for op in CATALOG["alu"].params[0].choices] + [{"op": "mul", "wide": True}],
+    "unary": [{"op": op} for op in CATALOG["unary"].params[0].choices],
+    "reduce": [{"op": op} for op in CATALOG["reduce"].params[0].choices],
     "accumulate": [
         {"kept": 1, "size": (SIZE,)},
         {"kept": 2, "size": (SIZE, SIZE)},
@@ -63,7 +65,7 @@ def test_latencies_of_the_contract() -> None:
     latencies = {
         (entry.name, unit.name): unit.latency
         for entry, params in (case.values for case in CASES)
-        if params.get("adder", 0) == 0 and params.get("op") != "mul"
+        if params.get("adder", 0) == 0 and params.get("op") not in ("mul", "scale")
         for unit in entry.units(params, INT32)
     }
     slow = {key: latency for key, latency in latencies.items() if latency > 1}
@@ -75,7 +77,16 @@ def test_latencies_of_the_contract() -> None:
         ("accumulate", "emit"): 3,
     }
     assert CATALOG["alu"].units({"op": "mul"}, INT32)[0].latency == INT32.multiplier
-    slow_adder = {"kept": 1, "banks": 4, "adder": 4}
+    assert CATALOG["unary"].units({"op": "scale"}, INT32)[0].latency == INT32.multiplier
+    for value in (FP32, FP16, BF16):
+        assert CATALOG["reduce"].units({"op": "sum"}, value)[0].latency == 20
+        assert CATALOG["reduce"].units({"op": "max"}, value)[0].latency == 1
+        assert CATALOG["alu"].units({"op": "add"}, value)[0].latency == value.adder
+        assert CATALOG["unary"].units({"op": "relu"}, value)[0].latency == 1
+        sums = {"kept": 1, "banks": 4, "adder": 0, "op": "sum"}
+        assert CATALOG["accumulate"].units(sums, value)[0].latency == 5
+        assert CATALOG["accumulate"].units(sums | {"op": "max"}, value)[0].latency == 3
+    slow_adder = {"kept": 1, "banks": 4, "adder": 4, "op": "sum"}
     assert CATALOG["accumulate"].units(slow_adder, INT32)[0].latency == 5
 
 

@@ -71,7 +71,7 @@ def test_int32_wraps() -> None:
     assert INT32.wrap(INT32.high + 1) == INT32.low
     assert INT32.wrap(INT32.low - 1) == INT32.high
     assert INT32.wrap(-1) == -1
-    with pytest.raises(ParseError, match="unknown value type 'int4': choose one of int32"):
+    with pytest.raises(ParseError, match="unknown value type 'int4': choose one of int8, int16"):
         value_type("int4")
 
 

@@ -142,7 +142,8 @@ HEAD = "samml 1 g int32\n"
         ("samml 2 g int32", "g.samml:1: version 2 of the text form is not known, only 1"),
         (
             "samml 1 g int4",
-            "g.samml:1: unknown value type 'int4': choose one of int32",
+            "g.samml:1: unknown value type 'int4': choose one of "
+         "int8, int16, int32, bf16, fp16, fp32",
         ),
         (HEAD + "edge",
          "g.samml:2: expected 'index', 'tensor', 'node' or an indented edge, got 'edge'"),
@@ -176,11 +177,12 @@ def test_text_errors_name_line_and_expectation(text: str, message: str) -> None:
         (("samml-graph/1", "other"), "g.json.schema: expected 'samml-graph/1'"),
         (('"i": 100', '"i": true'), "g.json.indices.i: expected an integer"),
         (('"value": "int32"', '"value": "x"'),
-         "g.json.value: unknown value type 'x': choose one of int32"),
+         "g.json.value: unknown value type 'x': choose one of "
+         "int8, int16, int32, bf16, fp16, fp32"),
         (('"role": "result"', '"role": "r"'),
          "g.json.tensors[2].role: expected 'input' or 'result'"),
         (('"name": "root",', ""), "g.json.nodes[0]: member 'name' is missing"),
-        (('"level": 0', '"level": 0.5'),
+        (('"level": 0', '"level": null'),
          "g.json.nodes[1].params.level: expected a number, boolean, string, list or tensor mode"),
         (('"names": [\n      "crd",', '"names": ['),
          "g.json.nodes[3].inputs[0].names: expected 2 names, one for each field"),
