@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from fuseflow.samml.errors import TensorError
 from fuseflow.samml.graph import Extent, Graph, Role
 from fuseflow.samml.image import TensorImage
 from fuseflow.samml.streams import StreamType
-from fuseflow.samml.values import ValueType
+from fuseflow.samml.values import Number, ValueType
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -21,7 +20,7 @@ class Flags:
     Attributes
     ----------
     overflow : bool
-        An integer sum or product left the value type's range and wrapped.
+        A result left its type's range: an integer wrapped, or a finite number became infinite.
     range : bool
         A coordinate or position lay outside its level.
     capacity : bool
@@ -87,7 +86,7 @@ class Storage:
         """Return the value array."""
         return self.images[tensor].vals
 
-    def fill(self, tensor: str) -> int:
+    def fill(self, tensor: str) -> Number:
         """Return a tensor's fill value."""
         return self.graph.tensor(tensor).fill
 
@@ -131,18 +130,3 @@ class NodeView:
     def size(self) -> int:
         """Return the run-time size that the node's parameter ``size`` names."""
         return self.storage.size(self.params["size"])
-
-    def wrap(self, exact: int) -> int:
-        """Bring an exact result into the value type, noting an overflow."""
-        if self._low <= exact <= self._high:
-            return exact
-        self.flags.overflow = True
-        return self.value.wrap(exact)
-
-    @cached_property
-    def _low(self) -> int:
-        return self.value.low
-
-    @cached_property
-    def _high(self) -> int:
-        return self.value.high

@@ -1,9 +1,19 @@
-"""Arithmetic of the kernel on raw words."""
+"""Arithmetic of the kernel on raw words.
 
-from sim_models.cycle.jit import compiled
+A value type is one word to the kernel, its *form*: the bits of a value, and above bit 8 the
+stored bits of its significand, 0 for integers.  Floating point goes through float64, which
+holds the product of two significands of 24 bits; a sum that float64 rounds is then rounded as
+if at once, since 53 >= 2 * 24 + 2.  Subnormals are read as zeros, and what is below the
+smallest normal number is written as zero.
+"""
+
+from sim_models.cycle.jit import compiled, double_of, word_of
 from sim_models.cycle.layout import OVERFLOW, Memory
 
-ADD, SUB, MUL, MAX, MIN = 0, 1, 2, 3, 4
+ADD, SUB, MUL, MAX, MIN = range(5)
+
+FRACTION_64, BIAS_64, INFINITY_64 = 52, 1023, 0x7FF << 52
+MAGNITUDE_64 = (1 << 63) - 1
 
 
 @compiled
@@ -13,20 +23,117 @@ def signed(word: int, bits: int) -> int:
 
 
 @compiled
-def combine(m: Memory, op: int, bits: int, a: int, b: int) -> int:
-    """Combine two raw values; an overflow wraps and raises the flag."""
-    x, y = signed(a, bits), signed(b, bits)
-    if op == ADD:
-        exact = x + y
-    elif op == SUB:
-        exact = x - y
-    elif op == MUL:
-        exact = x * y
-    elif op == MAX:
-        exact = max(x, y)
-    else:
-        exact = min(x, y)
-    raw = exact & ((1 << bits) - 1)
-    if signed(raw, bits) != exact:
+def _wrap(m: Memory, bits: int, exact: int) -> int:
+    """Bring an integer to a raw word; an overflow wraps and raises the flag."""
+    word = exact & ((1 << bits) - 1)
+    if signed(word, bits) != exact:
         m[OVERFLOW] = 1
-    return raw
+    return word
+
+
+@compiled
+def _top(of: int) -> int:
+    """Return the largest biased exponent of a form: that of infinities and NaN."""
+    return (1 << ((of & 255) - 1 - (of >> 8))) - 1
+
+
+@compiled
+def _nan(of: int) -> int:
+    return (_top(of) << 1 | 1) << ((of >> 8) - 1)
+
+
+@compiled
+def _read(of: int, word: int) -> float:
+    """Return the number of a floating-point word."""
+    bits, fraction, top = of & 255, of >> 8, _top(of)
+    magnitude = word & ((1 << (bits - 1)) - 1)
+    exponent = magnitude >> fraction
+    double = magnitude << (FRACTION_64 - fraction)
+    if exponent == top:
+        double |= INFINITY_64
+    elif exponent == 0:
+        double = 0
+    else:
+        double += (BIAS_64 - (top >> 1)) << FRACTION_64
+    number = double_of(double)
+    return number if word >> (bits - 1) == 0 else -number
+
+
+@compiled
+def _write(m: Memory, to: int, number: float) -> int:
+    """Round a number to a floating-point word; an overflow raises the flag."""
+    if number != number:
+        return _nan(to)
+    bits, fraction, top = to & 255, to >> 8, _top(to)
+    double = word_of(number)
+    sign = 1 << (bits - 1) if double < 0 else 0
+    double &= MAGNITUDE_64
+    if double == INFINITY_64:
+        return sign | top << fraction
+    rebias = BIAS_64 - (top >> 1)
+    if double < (rebias + 1) << FRACTION_64:
+        return sign
+    lost = FRACTION_64 - fraction
+    double += (1 << (lost - 1)) - 1 + (double >> lost & 1)
+    word = (double >> lost) - (rebias << fraction)
+    if word >= top << fraction:
+        m[OVERFLOW] = 1
+        word = top << fraction
+    return sign | word
+
+
+@compiled
+def convert(m: Memory, of: int, to: int, word: int) -> int:
+    """Bring a word of one type to another; one of that type already stays as it is."""
+    if of == to:
+        return word
+    if of >> 8 == 0:
+        return _wrap(m, to, signed(word, of))
+    return _write(m, to, _read(of, word))
+
+
+@compiled
+def combine(m: Memory, op: int, of: int, a: int, b: int) -> int:
+    """Combine two words of one type."""
+    if op >= MAX:
+        return _choose(op, of, a, b)
+    if of >> 8 == 0:
+        x, y = signed(a, of), signed(b, of)
+        return _wrap(m, of, x + y if op == ADD else x - y if op == SUB else x * y)
+    u, v = _read(of, a), _read(of, b)
+    return _write(m, of, u + v if op == ADD else u - v if op == SUB else u * v)
+
+
+@compiled
+def _choose(op: int, of: int, a: int, b: int) -> int:
+    """Return the greater or the smaller of two words; -0 is below +0, NaN wins."""
+    bits = of & 255
+    if of >> 8 == 0:
+        return a if (signed(a, bits) > signed(b, bits)) == (op == MAX) else b
+    a, b = _canonical(of, a), _canonical(of, b)
+    if a == _nan(of) or b == _nan(of):
+        return _nan(of)
+    return a if (_rank(bits, a) > _rank(bits, b)) == (op == MAX) else b
+
+
+@compiled
+def _rank(bits: int, word: int) -> int:
+    """Return an integer that orders floating-point words as their numbers are."""
+    magnitude = word & ((1 << (bits - 1)) - 1)
+    return word if word == magnitude else -1 - magnitude
+
+
+@compiled
+def _canonical(of: int, word: int) -> int:
+    """Flush a subnormal and replace a NaN by the one."""
+    fraction = of >> 8
+    magnitude = word & ((1 << ((of & 255) - 1)) - 1)
+    if magnitude >> fraction == 0:
+        return word ^ magnitude
+    return _nan(of) if magnitude > _top(of) << fraction else word
+
+
+@compiled
+def equal(of: int, a: int, b: int) -> bool:
+    """Tell whether two words are numerically equal."""
+    return a == b if of >> 8 == 0 else _read(of, a) == _read(of, b)

@@ -7,7 +7,7 @@ import numpy as np
 
 from fuseflow.samml.gates import OPEN_HEAD, OPEN_ROOM, Gates
 from fuseflow.samml.graph import Extent, ParamValue
-from fuseflow.samml.streams import Kind, StreamType
+from fuseflow.samml.streams import StreamType
 from fuseflow.samml.tokens import Nested
 from fuseflow.samml.units import UnitEdge, UnitGraph, UnitInstance
 from sim_models.cycle.edges import SIGNED_START
@@ -31,7 +31,6 @@ from sim_models.cycle.layout import (
     EDGE_WORDS,
     GATED,
     LIMIT,
-    NULL,
     QUEUE,
     QUEUE_COUNT,
     QUEUE_SIZE,
@@ -60,6 +59,7 @@ from sim_models.cycle.touched import (
     ACCUMULATOR_WORDS,
 )
 from sim_models.cycle.units import KINDS
+from sim_models.cycle.words import field_type, raw
 from sim_models.storage import Storage
 
 Ideal = Literal["unlimited", "banks"] | None
@@ -136,20 +136,19 @@ class Builder:
         """Return where a tensor's value array is, and its length."""
         key = tensor, -1, "val"
         if key not in self._arrays:
-            words = np.asarray(self.storage.vals(tensor), np.int64) & ((1 << self.value.bits) - 1)
+            words = raw(self.value, np.asarray(self.storage.vals(tensor), np.int64))
             self._arrays[key] = self.heap.place(words), len(words)
         return self._arrays[key]
 
-    def value_bits(self, value: int) -> int:
-        """Return a value's raw bits."""
-        return value & ((1 << self.value.bits) - 1)
+    def number(self, number: ParamValue) -> int:
+        """Return the raw word of a number of the graph's value type."""
+        assert isinstance(number, int | float)
+        return raw(self.value, self.value.encode(number))
 
-    def raw(self, bundle: StreamType, payload: Sequence[int | None]) -> list[int]:
-        """Return a payload's raw words."""
-        return [
-            NULL if word is None else self.value_bits(word) if field.kind is Kind.VAL else word
-            for field, word in zip(bundle.fields, payload, strict=True)
-        ]
+    def masks(self, bundle: StreamType) -> list[int]:
+        """Return, for every field, what its words are masked with to give raw words."""
+        types = (field_type(self.value, field.kind) for field in bundle.fields)
+        return [-1 if value is None else (1 << value.bits) - 1 for value in types]
 
     def accumulator(self, node: str, size: int, *, timed: bool) -> int:
         """Return where an accumulator's values, touched set and row store are."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from struct import pack, unpack
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
@@ -35,6 +36,16 @@ def pointer(words: Any) -> Memory:
     return words
 
 
+def double_of(word: int) -> float:
+    """Return the float64 whose pattern a signed word is."""
+    return unpack("<d", pack("<q", word))[0]
+
+
+def word_of(number: float) -> int:
+    """Return the pattern of a float64 as a signed word."""
+    return unpack("<q", pack("<d", number))[0]
+
+
 @cache
 def link(entry: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a marked function with all marked functions that it calls.
@@ -46,7 +57,7 @@ def link(entry: Callable[..., Any]) -> Callable[..., Any]:
     """
     import numba  # here, so that importing the models stays cheap
 
-    made: dict[Callable[..., Any], Any] = {pointer: _pointer_intrinsic()}
+    made = _intrinsics()
     namespaces: dict[str, dict[str, Any]] = {}
     with _settings(CACHE_DIR=str(cache_directory()), LOOP_VECTORIZE=0, SLP_VECTORIZE=0):
         for function in _functions:
@@ -104,7 +115,8 @@ def source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-def _pointer_intrinsic() -> Any:
+def _intrinsics() -> dict[Callable[..., Any], Any]:
+    """Return what stands in compiled code for the functions above that only look at bits."""
     from numba.core import types
     from numba.extending import intrinsic
 
@@ -114,7 +126,20 @@ def _pointer_intrinsic() -> Any:
 
         return types.CPointer(types.int64)(words), generate
 
-    return intrinsic(cast)
+    def reinterpret(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], context.get_value_type(signature.return_type))
+
+    def as_double(context: Any, word: Any) -> Any:
+        return types.float64(types.int64), reinterpret
+
+    def as_word(context: Any, number: Any) -> Any:
+        return types.int64(types.float64), reinterpret
+
+    return {
+        pointer: intrinsic(cast),
+        double_of: intrinsic(as_double),
+        word_of: intrinsic(as_word),
+    }
 
 
 @contextmanager

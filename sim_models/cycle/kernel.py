@@ -29,6 +29,7 @@ from sim_models.cycle.units import (
     SCAN_EMIT,
     SINK,
     SOURCE,
+    UNARY,
     UNION,
     WRITE_CRD,
     WRITE_VAL,
@@ -50,6 +51,7 @@ from sim_models.primitives.scan_compressed import step_lookup as lookup
 from sim_models.primitives.scan_dense import step as scan_dense
 from sim_models.primitives.sink import step as sink
 from sim_models.primitives.source import step as source
+from sim_models.primitives.unary import step as unary
 from sim_models.primitives.union import step as union
 from sim_models.primitives.write_crd import step as write_crd
 from sim_models.primitives.write_val import step as write_val
@@ -89,6 +91,8 @@ def run(words: Words) -> None:
             union(m, u)
         elif kind == ALU:
             alu(m, u)
+        elif kind == UNARY:
+            unary(m, u)
         elif kind == REDUCE:
             reduce(m, u)
         elif kind == FILL:

@@ -78,7 +78,7 @@ class EdgeTrace:
         Cycles.
     empty, close : ndarray of int64
     fields : ndarray of int64, one row a token
-        Values are signed integers; a null ref is -1; unspecified where ``empty`` > 0.
+        Words of values; a null ref is -1; unspecified where ``empty`` > 0.
     """
 
     type: StreamType

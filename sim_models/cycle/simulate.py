@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from fuseflow.samml.digest import MASK
 from fuseflow.samml.errors import SimulationError
 from fuseflow.samml.gates import Gates
 from fuseflow.samml.image import TensorImage
-from fuseflow.samml.streams import Kind
 from fuseflow.samml.tokens import Nested
 from fuseflow.samml.units import UnitEdge, UnitGraph
 from sim_models.cycle import layout as at
@@ -21,6 +18,7 @@ from sim_models.cycle.kernel import run
 from sim_models.cycle.result import CycleResult, EdgeReport, EdgeTrace, UnitReport
 from sim_models.cycle.touched import A_SIZE
 from sim_models.cycle.units import SINK, WRITE_CRD, WRITE_VAL
+from sim_models.cycle.words import field_type, words_of
 from sim_models.primitives.accumulate import P_BLOCK
 from sim_models.primitives.write_crd import P_CRD, P_SEG, S_CRDS, S_SEGS
 from sim_models.primitives.write_val import P_VALS, S_COUNT
@@ -257,8 +255,9 @@ def _trace(build: Builder, edge: UnitEdge, offset: int) -> EdgeTrace:
     rows = build.heap.read(block, count * stride).reshape(count, stride)
     fields = rows[:, at.S_FIELDS :].copy()
     for column, field in enumerate(edge.type.fields):
-        if field.kind is Kind.VAL:
-            fields[:, column] = _signed(build, fields[:, column])
+        value = field_type(build.value, field.kind)
+        if value is not None:
+            fields[:, column] = words_of(value, fields[:, column])
     return EdgeTrace(
         type=edge.type,
         issue=rows[:, at.S_READY] - words[offset + at.E_LATENCY],
@@ -267,11 +266,6 @@ def _trace(build: Builder, edge: UnitEdge, offset: int) -> EdgeTrace:
         close=rows[:, at.S_SHAPE] & 255,
         fields=fields,
     )
-
-
-def _signed(build: Builder, raw: Words) -> Words:
-    top = np.int64(1) << (build.value.bits - 1)
-    return ((raw + top) & (2 * top - 1)) - top
 
 
 def _outputs(build: Builder) -> dict[str, TensorImage]:
@@ -286,7 +280,7 @@ def _outputs(build: Builder) -> dict[str, TensorImage]:
         tensor, level = str(params.get("tensor")), params.get("level")
         if unit.kind == "write_val":
             vals = stored(offset, P_VALS, S_COUNT)
-            arrays[tensor, -1, "val"] = _signed(build, vals).tolist()
+            arrays[tensor, -1, "val"] = words_of(build.value, vals).tolist()
         elif unit.kind == "write_crd":
             assert isinstance(level, int)
             arrays[tensor, level, "seg"] = [0, *stored(offset, P_SEG, S_SEGS).tolist()]

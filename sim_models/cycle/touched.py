@@ -78,13 +78,13 @@ def drain(m: Memory, a: int) -> None:
 
 
 @compiled
-def drain_dense(m: Memory, a: int) -> None:
-    """Move every coordinate to the store, with the identity where it is not touched."""
+def drain_dense(m: Memory, a: int, nothing: int) -> None:
+    """Move every coordinate to the store, with a given word where it is not touched."""
     _store(m, a, m[a + A_SIZE])
     m[a + A_COUNT] = 0
     for key in range(m[a + A_SIZE]):
         _store(m, a, key)
-        _store(m, a, m[m[a + A_VALS] + key] if is_touched(m, a, key) else 0)
+        _store(m, a, m[m[a + A_VALS] + key] if is_touched(m, a, key) else nothing)
     for word in range((m[a + A_SIZE] + 31) >> 5):
         m[m[a + A_WORDS] + word] = 0
     for top in range((m[a + A_SIZE] + 1023) >> 10):

@@ -20,6 +20,7 @@ from sim_models.primitives import (
     scan_dense,
     sink,
     source,
+    unary,
     union,
     write_crd,
     write_val,
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 (
     ROOT, SOURCE, SINK, SCAN_DENSE, LOOKUP, SCAN_EMIT, LOCATE, ARRAY, REPEAT, INTERSECT, UNION,
-    ALU, REDUCE, FILL, ROW_EMIT, DROP_VALUE, DROP_OUTER, DROP_INNER, WRITE_CRD, WRITE_VAL,
-) = range(20)  # fmt: skip
+    ALU, UNARY, REDUCE, FILL, ROW_EMIT, DROP_VALUE, DROP_OUTER, DROP_INNER, WRITE_CRD, WRITE_VAL,
+) = range(21)  # fmt: skip
 
 Setup = Callable[["UnitInstance", "Builder"], tuple[int, ...]]
 
@@ -49,6 +50,7 @@ KINDS: dict[str, tuple[int, Setup]] = {
     "intersect": (INTERSECT, intersect.setup),
     "union": (UNION, union.setup),
     "alu": (ALU, alu.setup),
+    "unary": (UNARY, unary.setup),
     "reduce": (REDUCE, reduce.setup),
     "accumulate.fill": (FILL, accumulate.setup_fill),
     "accumulate.emit": (ROW_EMIT, accumulate.setup_emit),

@@ -1,4 +1,4 @@
-"""accumulate: sums over an outer level while keeping one or two inner levels."""
+"""accumulate: folds an outer level while keeping one or two inner levels."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+from fuseflow.samml.catalog import fold_latency
 from fuseflow.samml.graph import Extent
 from fuseflow.samml.tokens import Nested
-from sim_models.cycle.arith import ADD, combine
+from sim_models.arithmetic import Fold
+from sim_models.cycle.arith import combine, convert
 from sim_models.cycle.edges import fail, head, issue, pop, slot
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -45,6 +47,7 @@ from sim_models.cycle.touched import (
     stored,
     touch,
 )
+from sim_models.cycle.words import fold_words, form
 from sim_models.nested import aligned, map_fibers
 from sim_models.storage import NodeView
 
@@ -52,7 +55,13 @@ if TYPE_CHECKING:
     from fuseflow.samml.units import UnitInstance
     from sim_models.cycle.build import Builder
 
-P_KEPT, P_BLOCK, P_INNER, P_OUTER, P_DENSE, P_ADDER, P_BANKS, P_BITS = range(U_PARAMS, U_PARAMS + 8)
+# fmt: off
+(
+    P_KEPT, P_BLOCK, P_INNER, P_OUTER, P_DENSE, P_ADDER, P_BANKS,
+    P_OP, P_OF, P_INSIDE, P_FIRST, P_NOTHING,
+) = range(U_PARAMS, U_PARAMS + 12)
+# fmt: on
+P_STORED, P_TO = U_PARAMS + 3, U_PARAMS + 4
 S_OPEN, S_ROWS = U_STATE, U_STATE + 1
 S_SENT = U_STATE
 
@@ -61,17 +70,19 @@ S_SENT = U_STATE
 
 
 def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
-    """Sum every row's payloads by coordinate."""
+    """Fold every row's payloads by coordinate."""
+    kind = node.inputs["val"].fields[0].kind
+    fold = Fold.of(node.params, node.value, kind, node.flags)
     above = node.rank("crd") - node.params["kept"] - 1
     if node.params["kept"] == 1:
-        sums = partial(_sum_vectors, node)
-        return {"out": map_fibers(sums, above, inputs["crd"], inputs["val"])}
+        vectors = partial(_fold_vectors, node, fold)
+        return {"out": map_fibers(vectors, above, inputs["crd"], inputs["val"])}
     matrices = map_fibers(
-        partial(_sum_matrices, node), above, inputs["outer"], inputs["crd"], inputs["val"]
+        partial(_fold_matrices, node, fold), above, inputs["outer"], inputs["crd"], inputs["val"]
     )
     return {
         "outer": map_fibers(_outer_coordinates, above, matrices),
-        "out": map_fibers(_inner_pairs, above, matrices),
+        "out": map_fibers(partial(_inner_pairs, fold), above, matrices),
     }
 
 
@@ -79,55 +90,59 @@ def _outer_coordinates(matrix: dict[int, dict[int, int]]) -> Nested:
     return [(outer,) for outer in matrix]
 
 
-def _inner_pairs(matrix: dict[int, dict[int, int]]) -> Nested:
-    return [list(row.items()) for row in matrix.values()]
+def _inner_pairs(fold: Fold, matrix: dict[int, dict[int, int]]) -> Nested:
+    return [_pairs(fold, row) for row in matrix.values()]
 
 
-def _sum_vectors(node: NodeView, crds: Nested, vals: Nested) -> Nested:
+def _pairs(fold: Fold, row: dict[int, int]) -> Nested:
+    return [(crd, fold.narrow(row[crd])) for crd in sorted(row)]
+
+
+def _fold_vectors(node: NodeView, fold: Fold, crds: Nested, vals: Nested) -> Nested:
     size = node.storage.size(node.params["size"][0])
-    sums: dict[int, int] = {}
+    row: dict[int, int] = {}
     for crd_fiber, val_fiber in aligned((crds, vals)):
         for (crd,), (val,) in aligned((crd_fiber, val_fiber)):
-            _add(node, sums, crd, val, size)
+            _add(node, fold, row, crd, val, size)
     if node.params["mode"] == "dense":
-        return [(crd, sums.get(crd, 0)) for crd in range(size)]
-    return sorted(sums.items())
+        row = dict.fromkeys(range(size), fold.nothing) | row
+    return _pairs(fold, row)
 
 
-def _sum_matrices(
-    node: NodeView, outers: Nested, crds: Nested, vals: Nested
+def _fold_matrices(
+    node: NodeView, fold: Fold, outers: Nested, crds: Nested, vals: Nested
 ) -> dict[int, dict[int, int]]:
     rows, columns = (node.storage.size(extent) for extent in node.params["size"])
-    sums: dict[int, dict[int, int]] = {}
+    found: dict[int, dict[int, int]] = {}
     for outer_fiber, crd_matrix, val_matrix in aligned((outers, crds, vals)):
         for (outer,), crd_fiber, val_fiber in aligned((outer_fiber, crd_matrix, val_matrix)):
             for (crd,), (val,) in aligned((crd_fiber, val_fiber)):
                 if outer >= rows:
                     node.flags.range = True
                 else:
-                    _add(node, sums.setdefault(outer, {}), crd, val, columns)
-    return {outer: dict(sorted(sums[outer].items())) for outer in sorted(sums) if sums[outer]}
+                    _add(node, fold, found.setdefault(outer, {}), crd, val, columns)
+    return {outer: found[outer] for outer in sorted(found) if found[outer]}
 
 
-def _add(node: NodeView, sums: dict[int, int], crd: int, val: int, size: int) -> None:
+def _add(node: NodeView, fold: Fold, row: dict[int, int], crd: int, val: int, size: int) -> None:
     if crd >= size:
         node.flags.range = True
     else:
-        sums[crd] = node.wrap(sums.get(crd, 0) + val)
+        row[crd] = fold.combine(row.get(crd, fold.first), fold.widen(val))
 
 
 # --- cycle model -----------------------------------------------------------------------
 
 
 def setup_fill(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
-    """Return how a row is summed, and where."""
+    """Return how a row is folded, and where."""
     params = unit.node.params
-    kept, banks, adder = params["kept"], params["banks"], params["adder"]
+    kept, banks = params["kept"], params["banks"]
     assert isinstance(kept, int)
     assert isinstance(banks, int)
-    assert isinstance(adder, int)
     sizes = _sizes(unit, build)
-    adder = 1 if build.ideal else adder or build.value.adder
+    adder = 1 if build.ideal else fold_latency(params, build.value)
+    kind = build.graph.edges[unit.reads[1]].type.fields[0].kind
     return (
         kept,
         build.accumulator(unit.node.name, prod(sizes), timed=adder > 1),
@@ -136,16 +151,22 @@ def setup_fill(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
         int(params["mode"] == "dense"),
         adder,
         0 if build.ideal == "unlimited" else banks,
-        build.value.bits,
+        *fold_words(build.value, str(params["op"]), kind),
     )
 
 
 def setup_emit(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
-    """Return how many levels are kept, where the rows are, and the inner size."""
-    kept = unit.node.params["kept"]
+    """Return how many levels are kept, where the rows are, the inner size, and two forms."""
+    kept, value = unit.node.params["kept"], build.value
     assert isinstance(kept, int)
     sizes = _sizes(unit, build)
-    return kept, build.accumulator(unit.node.name, prod(sizes), timed=False), sizes[-1]
+    return (
+        kept,
+        build.accumulator(unit.node.name, prod(sizes), timed=False),
+        sizes[-1],
+        form(value.wide if unit.node.params["op"] == "sum" else value),
+        form(value.wide if unit.node.params["wide"] else value),
+    )
 
 
 def _sizes(unit: UnitInstance, build: Builder) -> list[int]:
@@ -237,13 +258,14 @@ def _fire_fill(m: Memory, u: int, kept: int, shape: int, key: int) -> int:
 
 @compiled
 def _add_at(m: Memory, u: int, t: int, key: int, val: int) -> None:
-    a = m[u + P_BLOCK]
+    a, inside = m[u + P_BLOCK], m[u + P_INSIDE]
     at = m[a + A_VALS] + key
+    before = m[u + P_FIRST]
     if is_touched(m, a, key):
-        m[at] = combine(m, ADD, m[u + P_BITS], m[at], val)
+        before = m[at]
     else:
         touch(m, a, key)
-        m[at] = val
+    m[at] = combine(m, m[u + P_OP], inside, before, convert(m, m[u + P_OF], inside, val))
     if m[u + P_ADDER] > 1:
         m[m[a + A_TIMES] + key] = t
 
@@ -257,7 +279,7 @@ def _end_row(m: Memory, u: int, t: int, kept: int, shape: int) -> None:
         issue(m, u, 0, t, empty - (kept + 1), close)
         return
     if m[u + P_DENSE] != 0:
-        drain_dense(m, a)
+        drain_dense(m, a, m[u + P_NOTHING])
     else:
         drain(m, a)
     issue(m, u, 0, t, 0, close)
@@ -307,7 +329,7 @@ def _emit_pair(m: Memory, u: int, kept: int, count: int, close: int) -> int:
     m[u + S_SENT] = sent + 1
     bundle = m[u + U_BUNDLES]
     m[bundle] = key % size if kept == 2 else key
-    m[bundle + 1] = val
+    m[bundle + 1] = convert(m, m[u + P_STORED], m[u + P_TO], val)
     issue(m, u, 0, t, 0, close + kept if last else 1 if ends else 0)
     if ends:
         m[m[u + U_BUNDLES + 1]] = key // size

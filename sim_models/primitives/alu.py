@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fuseflow.samml.tokens import Nested
-from sim_models.cycle.arith import ADD, MAX, MIN, MUL, SUB, combine
+from sim_models.arithmetic import operation
+from sim_models.cycle.arith import ADD, MAX, MIN, MUL, SUB, combine, convert
 from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_PARAMS, U_READS, Memory
+from sim_models.cycle.words import form
 from sim_models.nested import map_fibers
 from sim_models.storage import NodeView
 
@@ -18,30 +20,25 @@ if TYPE_CHECKING:
     from fuseflow.samml.units import UnitInstance
     from sim_models.cycle.build import Builder
 
-EXACT: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "max": max,
-    "min": min,
-}
 OPS = {"add": ADD, "sub": SUB, "mul": MUL, "max": MAX, "min": MIN}
-P_OP, P_BITS = U_PARAMS, U_PARAMS + 1
+P_OP, P_OF, P_TO = U_PARAMS, U_PARAMS + 1, U_PARAMS + 2
 
 
 def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
     """Combine the operands element by element."""
-    exact = EXACT[node.params["op"]]
+    result = node.value.wide if node.params["wide"] else node.value
+    combine = operation(node.params["op"], node.value, result, node.flags)
 
     def apply(a: tuple[int], b: tuple[int]) -> tuple[int]:
-        return (node.wrap(exact(a[0], b[0])),)
+        return (combine(a[0], b[0]),)
 
     return {"out": map_fibers(apply, node.rank("a"), inputs["a"], inputs["b"])}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
-    """Return the operation and the value's width."""
-    return OPS[str(unit.node.params["op"])], build.value.bits
+    """Return the operation and the forms of operands and result."""
+    params, value = unit.node.params, build.value
+    return OPS[str(params["op"])], form(value), form(value.wide if params["wide"] else value)
 
 
 @compiled
@@ -63,8 +60,9 @@ def step(m: Memory, u: int) -> None:
             fail(m, u)
             return
         if shape < 256:
-            result = combine(m, m[u + P_OP], m[u + P_BITS], m[a + S_FIELDS], m[b + S_FIELDS])
-            m[m[u + U_BUNDLES]] = result
+            of, to = m[u + P_OF], m[u + P_TO]
+            x, y = convert(m, of, to, m[a + S_FIELDS]), convert(m, of, to, m[b + S_FIELDS])
+            m[m[u + U_BUNDLES]] = combine(m, m[u + P_OP], to, x, y)
         pop(m, lefts, t)
         pop(m, rights, t)
         issue(m, u, 0, t, shape >> 8, shape & 255)

@@ -33,7 +33,7 @@ def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
     """Replace every ref by the value there, and null by the fill."""
     tensor = node.params["tensor"]
     vals = [(int(val),) for val in node.storage.vals(tensor)]
-    fill = (node.storage.fill(tensor),)
+    fill = (node.value.encode(node.storage.fill(tensor)),)
 
     def load(leaf: tuple[int | None]) -> tuple[int]:
         (ref,) = leaf
@@ -50,7 +50,7 @@ def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
     """Return where the value array is, its length, and the fill."""
     tensor = str(unit.node.params["tensor"])
-    return *build.values(tensor), build.value_bits(build.storage.fill(tensor))
+    return *build.values(tensor), build.number(build.storage.fill(tensor))
 
 
 @compiled

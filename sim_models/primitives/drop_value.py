@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fuseflow.samml.tokens import Nested
+from sim_models.arithmetic import reader
+from sim_models.cycle.arith import equal
 from sim_models.cycle.edges import fail, head, pop
 from sim_models.cycle.filter import copy_fields, drop, keep
 from sim_models.cycle.firing import settle
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_PARAMS, U_READS, Memory
+from sim_models.cycle.words import form
 from sim_models.nested import map_fibers
 from sim_models.storage import NodeView
 
@@ -18,24 +21,22 @@ if TYPE_CHECKING:
     from fuseflow.samml.units import UnitInstance
     from sim_models.cycle.build import Builder
 
-P_FILL = U_PARAMS
+P_FILL, P_FORM = U_PARAMS, U_PARAMS + 1
 
 
 def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
     """Keep the pairs whose value is not the fill."""
-    fill = node.params["fill"]
+    fill, read = node.params["fill"], reader(node.value)
 
     def thin(crds: list[tuple[int]], vals: list[tuple[int]]) -> Nested:
-        return [(crd, val) for (crd,), (val,) in zip(crds, vals, strict=True) if val != fill]
+        return [(crd, val) for (crd,), (val,) in zip(crds, vals, strict=True) if read(val) != fill]
 
     return {"out": map_fibers(thin, node.rank("crd") - 1, inputs["crd"], inputs["val"])}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
-    """Return the fill."""
-    fill = unit.node.params["fill"]
-    assert isinstance(fill, int)
-    return (build.value_bits(fill),)
+    """Return the fill and its form."""
+    return build.number(unit.node.params["fill"]), form(build.value)
 
 
 @compiled
@@ -54,7 +55,7 @@ def step(m: Memory, u: int) -> None:
         if m[v + S_SHAPE] != shape:
             fail(m, u)
             return
-        if shape < 256 and m[v + S_FIELDS] == m[u + P_FILL]:
+        if shape < 256 and equal(m[u + P_FORM], m[v + S_FIELDS], m[u + P_FILL]):
             t = drop(m, u, 3, 0, shape)
             if t < 0:
                 return

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce as fold_left
 from typing import TYPE_CHECKING
 
 from fuseflow.samml.tokens import Nested
-from sim_models.cycle.arith import ADD, combine
+from fuseflow.samml.values import ValueType
+from sim_models.arithmetic import Combine, Fold
+from sim_models.cycle.arith import combine, convert
 from sim_models.cycle.edges import head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_PARAMS, U_READS, U_STATE, Memory
+from sim_models.cycle.words import fold_words, form
 from sim_models.nested import map_fibers
 from sim_models.storage import NodeView
 
@@ -18,24 +22,48 @@ if TYPE_CHECKING:
     from fuseflow.samml.units import UnitInstance
     from sim_models.cycle.build import Builder
 
-P_BITS = U_PARAMS
+P_OP, P_OF, P_INSIDE, P_FIRST, P_NOTHING, P_TO, P_LANES = range(U_PARAMS, U_PARAMS + 7)
+S_COUNT, S_LANES = U_STATE, U_STATE + 1
 
 
 def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
-    """Replace every innermost fiber by its sum."""
+    """Replace every innermost fiber by its fold."""
+    op = node.params["op"]
+    fold = Fold.of(node.params, node.value, node.inputs["val"].fields[0].kind, node.flags)
+    lanes = _lanes(op, node.value)
 
-    def fold(fiber: list[tuple[int]]) -> tuple[int]:
-        total = 0
-        for (val,) in fiber:
-            total = node.wrap(total + val)
-        return (total,)
+    def total(fiber: list[tuple[int]]) -> tuple[int]:
+        words = [fold.widen(val) for (val,) in fiber]
+        sums = [
+            fold_left(fold.combine, words[lane::lanes], fold.first)
+            for lane in range(min(lanes, len(words)))
+        ]
+        if not sums:
+            return (fold.narrow(fold.nothing),)
+        oldest = len(words) % len(sums)
+        return (fold.narrow(_pairwise(fold.combine, sums[oldest:] + sums[:oldest])),)
 
-    return {"out": map_fibers(fold, node.rank("val") - 1, inputs["val"])}
+    return {"out": map_fibers(total, node.rank("val") - 1, inputs["val"])}
+
+
+def _pairwise(combine: Combine, words: list[int]) -> int:
+    """Combine neighbours in rounds until one is left; an odd last one passes."""
+    while len(words) > 1:
+        odd = words[len(words) // 2 * 2 :]
+        words = [*map(combine, words[0::2], words[1::2]), *odd]
+    return words[0]
+
+
+def _lanes(op: str, value: ValueType) -> int:
+    return value.lanes if op == "sum" else 1
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
-    """Return the value's width."""
-    return (build.value.bits,)
+    """Return what the fold needs, the form of the result, and the number of lanes, a power of 2."""
+    op, value = str(unit.node.params["op"]), build.value
+    result = value.wide if unit.node.params["wide"] else value
+    kind = build.graph.edges[unit.reads[0]].type.fields[0].kind
+    return *fold_words(value, op, kind), form(result), _lanes(op, value)
 
 
 @compiled
@@ -51,9 +79,36 @@ def step(m: Memory, u: int) -> None:
         if t < 0:
             return
         if empty == 0:
-            m[u + U_STATE] = combine(m, ADD, m[u + P_BITS], m[u + U_STATE], m[s + S_FIELDS])
+            _take(m, u, m[s + S_FIELDS])
         pop(m, e, t)
         if close >= 1:
-            m[m[u + U_BUNDLES]] = m[u + U_STATE]
-            m[u + U_STATE] = 0
+            m[m[u + U_BUNDLES]] = _total(m, u)
+            m[u + S_COUNT] = 0
             issue(m, u, 0, t, max(empty - 1, 0), close - 1)
+
+
+@compiled
+def _take(m: Memory, u: int, word: int) -> None:
+    """Fold a word into its lane."""
+    n, inside = m[u + S_COUNT], m[u + P_INSIDE]
+    m[u + S_COUNT] = n + 1
+    lane = u + S_LANES + (n & (m[u + P_LANES] - 1))
+    before = m[lane] if n >= m[u + P_LANES] else m[u + P_FIRST]
+    word = convert(m, m[u + P_OF], inside, word)
+    m[lane] = combine(m, m[u + P_OP], inside, before, word)
+
+
+@compiled
+def _total(m: Memory, u: int) -> int:
+    """Combine the lanes pairwise, from the oldest on; an odd last one passes."""
+    n, lanes, inside = m[u + S_COUNT], m[u + P_LANES], m[u + P_INSIDE]
+    if n == 0:
+        return convert(m, inside, m[u + P_TO], m[u + P_NOTHING])
+    count = min(n, lanes)
+    first, apart, block = n - count, 1, u + S_LANES
+    while apart < count:
+        for k in range(first, n - apart, 2 * apart):
+            old, new = block + (k & (lanes - 1)), block + ((k + apart) & (lanes - 1))
+            m[old] = combine(m, m[u + P_OP], inside, m[old], m[new])
+        apart *= 2
+    return convert(m, inside, m[u + P_TO], m[block + (first & (lanes - 1))])

@@ -9,7 +9,7 @@ from fuseflow.samml.tokens import Nested, encode
 from sim_models.cycle.edges import issue
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
-from sim_models.cycle.layout import U_BUNDLES, U_PARAMS, U_STATE, U_WAIT, Memory
+from sim_models.cycle.layout import NULL, U_BUNDLES, U_PARAMS, U_STATE, U_WAIT, Memory
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -30,11 +30,18 @@ def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
     tokens = [
         token for nested in build.streams[unit.node.name] for token in encode(nested, bundle.rank)
     ]
+    masks = build.masks(bundle)
     words: list[int] = []
     for payload, empty, close in tokens:
         words.append(empty << 8 | close)
-        words += build.raw(bundle, payload) if empty == 0 else [0] * len(bundle.fields)
-    return build.place(words), len(tokens), len(bundle.fields)
+        if empty == 0:
+            words += [
+                NULL if word is None else word & mask
+                for word, mask in zip(payload, masks, strict=True)
+            ]
+        else:
+            words += [0] * len(masks)
+    return build.place(words), len(tokens), len(masks)
 
 
 @compiled

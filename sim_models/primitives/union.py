@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-from fuseflow.samml.streams import Kind, StreamType
 from fuseflow.samml.tokens import Nested
+from fuseflow.samml.values import Number
 from sim_models.cycle.edges import fail, head, issue
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -25,6 +25,7 @@ from sim_models.cycle.merge import (
     bundle_missing,
     merge,
 )
+from sim_models.cycle.words import field_type, raw
 from sim_models.nested import map_fibers
 from sim_models.storage import NodeView
 
@@ -37,7 +38,7 @@ P_ABSENT = U_PARAMS
 
 def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
     """Keep every coordinate of either of each pair of innermost fibers."""
-    no_left, no_right = (_absent(node.inputs[side], node) for side in ("left", "right"))
+    no_left, no_right = (_absent(node, side) for side in ("left", "right"))
 
     def join(left: list[tuple[int, ...]], right: list[tuple[int, ...]]) -> Nested:
         lefts = {crd: tuple(others) for crd, *others in left}
@@ -50,21 +51,20 @@ def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
     return {"out": map_fibers(join, node.rank("left") - 1, inputs["left"], inputs["right"])}
 
 
-def _absent(side: StreamType, node: NodeView) -> tuple[Any, ...]:
+def _absent(node: NodeView, side: str) -> tuple[int | None, ...]:
     """Return what stands for the passengers of a missing side."""
-    return tuple(
-        node.params["fill"] if field.kind is Kind.VAL else None for field in side.fields[1:]
-    )
+    types = (field_type(node.value, field.kind) for field in node.inputs[side].fields[1:])
+    return tuple(value and value.encode(node.params[side]) for value in types)
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
     """Return where the words of missing fields are, one per field of the bundle."""
-    fill = unit.node.params["fill"]
-    assert isinstance(fill, int)
-    words = [
-        build.value_bits(fill) if field.kind is Kind.VAL else NULL
-        for field in unit.bundles[0].fields
-    ]
+    words = [NULL]
+    for side, edge in zip(unit.unit.reads, unit.reads, strict=True):
+        fill = cast(Number, unit.node.params[side])
+        fields = build.graph.edges[edge].type.fields[1:]
+        types = (field_type(build.value, field.kind) for field in fields)
+        words += [NULL if value is None else raw(value, value.encode(fill)) for value in types]
     return (build.place(words),)
 
 

@@ -2,44 +2,96 @@ import random
 
 import pytest
 
+from fuseflow.samml.values import FP32, INT32, ValueType
+from tests.sim_models.dense import check_dense, dense_bench
 from tests.sim_models.harness import Bench, Port, bench, check, random_cases
+from tests.sim_models.words import (
+    TYPES,
+    Words,
+    apply,
+    convert,
+    edge_pairs,
+    fiber,
+    random_pairs,
+    random_word,
+)
 from tests.strategies import map_leaves, random_nested
 
-OPS = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "max": max,
-    "min": min,
-}
-EDGES = (0, 1, -1, 2**31 - 1, -(2**31), 46341)
+OPS = ("add", "sub", "mul", "max", "min", "wide")
+each_op = pytest.mark.parametrize("op", OPS)
+each_type = pytest.mark.parametrize("value", TYPES, ids=lambda value: value.name)
 
 
-def alu(op: str, rank: int, left: object, right: object) -> Bench:
+def alu(op: str, rank: int, left: object, right: object, value: ValueType = INT32) -> Bench:
     ports = {"a": Port(("a/val",), rank, [left]), "b": Port(("b/val",), rank, [right])}
-    return bench("alu", {"op": op}, ports)
+    params = {"op": "mul", "wide": True} if op == "wide" else {"op": op}
+    return bench("alu", params, ports, value=value)
 
 
-@pytest.mark.parametrize("op", OPS)
-def test_every_pair_of_edge_values(op: str) -> None:
-    pairs = [(a, b) for a in EDGES for b in EDGES]
-    it = alu(op, 1, [(a,) for a, _ in pairs], [(b,) for _, b in pairs])
-    exact = [OPS[op](a, b) for a, b in pairs]
-    wrapped = [(value + 2**31) % 2**32 - 2**31 for value in exact]
-    run = check(it)
-    assert run.traces["to_out.in"].nested() == [[(value,) for value in wrapped]]
-    assert run.flags.overflow == (exact != wrapped)
+def expected(op: str, value: ValueType, a: Words, b: Words) -> tuple[Words, bool]:
+    if op != "wide":
+        return apply(op, value, a, b)
+    (x, _), (y, _) = (convert(value, value.wide, each) for each in (a, b))
+    return apply("mul", value.wide, x, y)
 
 
-@random_cases(20)
+@each_op
+@each_type
+def test_every_pair_of_edge_words(op: str, value: ValueType) -> None:
+    a, b = edge_pairs(value)
+    words, overflow = expected(op, value, a, b)
+    run = check(alu(op, 1, fiber(a), fiber(b), value))
+    assert run.traces["to_out.in"].nested() == [fiber(words)]
+    assert run.flags.overflow == overflow
+
+
+@pytest.mark.parametrize("op", OPS[:-1])
+@each_type
+def test_many_pairs_of_random_words(op: str, value: ValueType) -> None:
+    a, b = random_pairs(value, 100_000, seed=7)
+    words, overflow = expected(op, value, a, b)
+    it = dense_bench(value, {"a": a, "b": b}, [("alu", "", {"op": op})])
+    check_dense(it, words, overflow=overflow)
+
+
+@each_type
+def test_many_wide_products_summed_alone(value: ValueType) -> None:
+    a, b = random_pairs(value, 100_000, seed=8)
+    products, overflow = expected("wide", value, a, b)
+    sums, lost = convert(value.wide, value, products)
+    steps = [("alu", "", {"op": "mul", "wide": True}), ("reduce", "val", {})]
+    it = dense_bench(value, {"a": a[:, None], "b": b[:, None]}, steps)
+    check_dense(it, sums, overflow=overflow or lost)
+
+
+@pytest.mark.parametrize(
+    ("op", "a", "b", "overflow"),
+    [
+        ("add", 3e38, 3e38, True),
+        ("mul", -1e30, 1e30, True),
+        ("mul", 1e30, 1e-30, False),
+        ("add", float("inf"), 3e38, False),
+        ("sub", float("inf"), float("inf"), False),
+        ("mul", float("inf"), 0.0, False),
+    ],
+)
+def test_overflow_of_finite_operands_only(op: str, a: float, b: float, *, overflow: bool) -> None:
+    words = (FP32.encode(number) for number in (a, b))
+    run = check(alu(op, 0, *((word,) for word in words), FP32))
+    assert run.flags.overflow == overflow
+
+
+@random_cases(40)
 def test_random(rng: random.Random) -> None:
-    rank = rng.randrange(4)
-    left = random_nested(rng, rank, lambda rng: (rng.randint(-99, 99),))
-    right = map_leaves(left, rank, lambda _: (rng.randint(-99, 99),))
-    assert not check(alu(rng.choice(list(OPS)), rank, left, right)).flags.overflow
+    rank, value = rng.randrange(4), rng.choice(TYPES)
+    left = random_nested(rng, rank, lambda rng: (random_word(rng, value),))
+    right = map_leaves(left, rank, lambda _: (random_word(rng, value),))
+    check(alu(rng.choice(OPS), rank, left, right, value))
 
 
-def test_latencies() -> None:
-    for op, latency in (("add", 1), ("mul", 2)):
-        run = check(alu(op, 0, (3,), (4,)))
+@each_type
+def test_latencies(value: ValueType) -> None:
+    one = value.encode(1)
+    for op, latency in (("add", value.adder), ("mul", value.multiplier), ("max", 1)):
+        run = check(alu(op, 0, (one,), (one,), value))
         assert run.cycles == 1 + latency + 1

@@ -1,12 +1,42 @@
 import random
 
+import numpy as np
+import pytest
+
+from fuseflow.samml.values import BF16, FP16, FP32, INT8, INT32, ValueType
+from tests.sim_models.dense import check_dense, dense_bench
 from tests.sim_models.harness import Bench, Port, bench, check, random_cases
 from tests.sim_models.vectors import Vector, assert_output, bundle, vector_params
+from tests.sim_models.words import (
+    FLOATS,
+    FOLDS,
+    TYPES,
+    Words,
+    convert,
+    edge_words,
+    fiber,
+    folded,
+    random_word,
+    random_words,
+)
 from tests.strategies import random_nested
 
+each_type = pytest.mark.parametrize("value", TYPES, ids=lambda value: value.name)
+each_fold = pytest.mark.parametrize(("op", "kind", "wide"), FOLDS)
 
-def reduce(rank: int, streams: list[object], depth: int | None = None) -> Bench:
-    return bench("reduce", {}, {"val": Port(("val/val",), rank, streams)}, depth=depth)
+
+def reduce(
+    rank: int,
+    streams: list[object],
+    depth: int | None = None,
+    value: ValueType = INT32,
+    kind: str = "val",
+    op: str = "sum",
+    *,
+    wide: bool = False,
+) -> Bench:
+    ports = {"val": Port((f"val/{kind}",), rank, streams)}
+    return bench("reduce", {"op": op, "wide": wide}, ports, depth=depth, value=value)
 
 
 @vector_params("reduce_sum")
@@ -17,15 +47,79 @@ def test_vector(vector: Vector) -> None:
     check(it)
 
 
-@random_cases(25)
+def check_fibers(op: str, kind: str, value: ValueType, fibers: list[Words], *, wide: bool) -> None:
+    stream = [fiber(words) for words in fibers]
+    run = check(reduce(2, [stream], None, value, kind, op, wide=wide))
+    results = [folded(op, value, kind, words, wide=wide) for words in fibers]
+    assert run.traces["to_out.in"].nested() == [[(word,) for word, _ in results]]
+    assert run.flags.overflow == any(overflow for _, overflow in results)
+
+
+@each_type
+@each_fold
+def test_fibers_of_every_length(op: str, kind: str, value: ValueType, *, wide: bool) -> None:
+    of = value.wide if kind == "sum" else value
+    lengths = [*range(20), 63, 64, 65, 200]
+    check_fibers(op, kind, value, [_around_1(of, n, seed=n) for n in lengths], wide=wide)
+
+
+def _around_1(value: ValueType, count: int, seed: int) -> Words:
+    """Return words with full significands whose sums stay in range but often cancel."""
+    rng = np.random.default_rng(seed)
+    if not value.is_float:
+        return rng.integers(-3, 4, count)
+    found = rng.normal(size=count) * 2.0 ** rng.integers(-6, 6, count)
+    found[1::3] = -found[0::3][: len(found[1::3])] * (1 + 2.0**-6)
+    return np.array([value.encode(number) for number in found.tolist()], np.int64)
+
+
+@each_type
+@each_fold
+def test_fibers_of_any_words(op: str, kind: str, value: ValueType, *, wide: bool) -> None:
+    of = value.wide if kind == "sum" else value
+    fibers = [random_words(of, n, seed=n) for n in range(30)]
+    # Alone, a word still passes the rounding.
+    fibers += [np.array([word], np.int64) for word in edge_words(of)]
+    check_fibers(op, kind, value, fibers, wide=wide)
+
+
+@pytest.mark.parametrize("value", [BF16, FP16, INT8], ids=lambda value: value.name)
+def test_a_total_is_rounded_once(value: ValueType) -> None:
+    words = random_words(value.wide, 20_000, seed=5)
+    if value.is_float:
+        # Around every exponent of the narrow type, so that few totals flush or overflow.
+        low, high = (FP32.encode(number) for number in (value.smallest / 4, value.largest))
+        words = low + words % (high + (1 << 23) - low) | words & 1 << 31
+    narrow, overflow = convert(value.wide, value, words)
+    run = check(reduce(2, [[[(word,)] for word in words.tolist()]], value=value, kind="sum"), ())
+    assert run.traces["to_out.in"].nested() == [fiber(narrow)]
+    assert run.flags.overflow == overflow
+
+
+@pytest.mark.parametrize("value", FLOATS, ids=lambda value: value.name)
+@pytest.mark.parametrize("width", [1, 7, 23])
+def test_many_sums(value: ValueType, width: int) -> None:
+    words = random_words(value, 4_000 * width, seed=width).reshape(-1, width)
+    results = [folded("sum", value, "val", row) for row in words]
+    it = dense_bench(value, {"val": words}, [("reduce", "", {})])
+    totals = np.array([word for word, _ in results], np.int64)
+    check_dense(it, totals, overflow=any(overflow for _, overflow in results))
+
+
+@random_cases(50)
 def test_random(rng: random.Random) -> None:
-    rank = rng.randint(1, 4)
+    rank, value = rng.randint(1, 4), rng.choice(TYPES)
+    op, kind, wide = rng.choice(FOLDS)
+    of = value.wide if kind == "sum" else value
 
     def leaf(rng: random.Random) -> tuple[int]:
-        return (rng.choice((rng.randint(-9, 9), 2**31 - 1)),)
+        return (random_word(rng, of),)
 
-    streams = [random_nested(rng, rank, leaf) for _ in range(rng.randint(1, 2))]
-    check(reduce(rank, streams, depth=rng.choice((None, 2, 5))))
+    streams = [
+        random_nested(rng, rank, leaf, widest=rng.choice((4, 12))) for _ in range(rng.randint(1, 2))
+    ]
+    shallow = None if op == "sum" and value.is_float else rng.choice((None, 2, 5))
+    check(reduce(rank, streams, shallow, value, kind, op, wide=wide))
 
 
 def test_room_is_needed_only_where_a_fiber_ends() -> None:
@@ -33,3 +127,30 @@ def test_room_is_needed_only_where_a_fiber_ends() -> None:
     assert run.traces["to_out.in"].issue.tolist() == [3, 5]
     assert run.traces["to_out.in"].nested() == [(6,), (9,)]
     assert run.unit("it").firings == 5
+
+
+def test_a_sum_of_floating_point_takes_lanes_and_rounds() -> None:
+    one = FP32.encode(1)
+    run = check(reduce(1, [[(one,), (one,)], [(one,)], []], value=FP32))
+    assert run.traces["it.val"].pop.tolist() == [1, 2, 3, 4]
+    assert run.traces["to_out.in"].issue.tolist() == [2, 3, 4]
+    assert run.traces["to_out.in"].pop.tolist() == [22, 23, 24]
+    assert run.traces["to_out.in"].nested() == [(FP32.encode(number),) for number in (2, 1, 0)]
+    # Maxima need neither.
+    assert check(reduce(1, [[(one,)]], value=FP32, op="max")).cycles == 3
+
+
+def test_pairs_are_taken_from_the_oldest_lane_on() -> None:
+    # 2^24 absorbs each 1 added to it, but not their sum. Element 8 makes lane 0 the youngest,
+    # so that lanes 1 and 2 are a pair.
+    numbers = [2.0**24, 1, 1, 0, 0, 0, 0, 0, 0]
+    run = check(reduce(1, [[(FP32.encode(number),) for number in numbers]], value=FP32))
+    assert run.traces["to_out.in"].nested() == [(FP32.encode(2.0**24 + 2),)]
+
+
+def test_only_sums_that_are_formed_raise_the_flag() -> None:
+    numbers = [-3e38, 0, 2e38, 0, 2e38, 0, -3e38, 0]
+    run = check(reduce(1, [[(FP32.encode(number),) for number in numbers]], value=FP32))
+    assert not run.flags.overflow
+    run = check(reduce(1, [[(FP32.encode(number),) for number in sorted(numbers)]], value=FP32))
+    assert run.flags.overflow

@@ -1,14 +1,19 @@
 import random
 
 from fuseflow.samml.graph import Connection, Graph, Node
+from fuseflow.samml.values import INT32, ValueType
 from tests.sim_models.harness import LEVELS, Bench, check, random_cases
+from tests.sim_models.words import TYPES, random_word
 from tests.strategies import random_nested
 
 
-def source_and_sink(rank: int, fields: tuple[str, ...], streams: list[object]) -> Bench:
+def source_and_sink(
+    rank: int, fields: tuple[str, ...], streams: list[object], value: ValueType = INT32
+) -> Bench:
     names = tuple(text.split("/")[0] for text in fields)
     graph = Graph(
         "bench",
+        value,
         indices=dict.fromkeys(LEVELS, 1 << 12),
         nodes=(
             Node("it", "source", {"fields": fields, "levels": LEVELS[:rank]}),
@@ -20,13 +25,14 @@ def source_and_sink(rank: int, fields: tuple[str, ...], streams: list[object]) -
 
 @random_cases(20)
 def test_any_stream_passes_at_one_token_a_cycle(rng: random.Random) -> None:
-    rank = rng.randrange(4)
+    rank, value = rng.randrange(4), rng.choice(TYPES)
 
     def leaf(rng: random.Random) -> tuple[int | None, ...]:
-        return rng.randrange(100), rng.choice((None, 3)), rng.randint(-(2**31), 2**31 - 1)
+        words = random_word(rng, value), random_word(rng, value.wide)
+        return rng.randrange(100), rng.choice((None, 3)), *words
 
     streams = [random_nested(rng, rank, leaf) for _ in range(rng.randint(1, 3))]
-    run = check(source_and_sink(rank, ("crd/crd", "ref/ref", "val/val"), streams))
+    run = check(source_and_sink(rank, ("crd/crd", "ref/ref", "val/val", "sum/sum"), streams, value))
     trace = run.traces["sink.in"]
     assert trace.nested() == streams
     assert trace.issue.tolist() == list(range(len(trace.issue)))

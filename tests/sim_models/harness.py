@@ -16,9 +16,10 @@ from fuseflow.samml.formats import Format
 from fuseflow.samml.gates import HEAD_PERIOD, ROOM_PERIOD, Gates, random_gates
 from fuseflow.samml.graph import Connection, Graph, Node, TensorDecl
 from fuseflow.samml.image import TensorImage
-from fuseflow.samml.streams import Kind
+from fuseflow.samml.streams import Kind, StreamType
 from fuseflow.samml.tokens import Nested, Token, encode, project
 from fuseflow.samml.units import UnitGraph, flatten
+from fuseflow.samml.values import INT32, ValueType
 from sim_models.cycle.result import CycleResult
 from sim_models.cycle.simulate import simulate
 from sim_models.golden import GoldenResult, evaluate
@@ -73,6 +74,7 @@ def bench(
     ports: Mapping[str, Port],
     tensors: Sequence[tuple[TensorDecl, TensorImage]] = (),
     depth: int | None = None,
+    value: ValueType = INT32,
 ) -> Bench:
     """Return a graph: a source per port, the primitive, a sink per output."""
     nodes: list[Node] = []
@@ -91,12 +93,12 @@ def bench(
     nodes.append(Node("it", primitive, dict(params), tuple(inputs)))
     indices = dict.fromkeys(LEVELS, CAPACITY)
     declared = tuple(tensor for tensor, _ in tensors)
-    partial = Graph("bench", indices=indices, tensors=declared, nodes=tuple(nodes))
+    partial = Graph("bench", value, indices, declared, tuple(nodes))
     for output, stream in infer(partial).outputs["it"].items():
         edge = Connection("in", "it", output, stream.names, stream.names, depth)
         nodes.append(Node(f"to_{output}", "sink", {}, (edge,)))
     return Bench(
-        Graph("bench", indices=indices, tensors=declared, nodes=tuple(nodes)),
+        Graph("bench", value, indices, declared, tuple(nodes)),
         {f"from_{name}": port.streams for name, port in ports.items()},
         {tensor.name: image for tensor, image in tensors if tensor.role == "input"},
         {tensor.name: image.shape for tensor, image in tensors if tensor.role == "result"},
@@ -158,23 +160,28 @@ def check_invariants(graph: UnitGraph, run: CycleResult) -> None:
         depth = edge.depth
         assert all(p < t for p, t in zip(pop, issue[depth:], strict=False))
         assert report.high_water == trace.high_water() <= depth
-        digests = digest_of(trace.type.fields, issue, pop, trace.tokens())
+        digests = digest_of(graph.graph.value, trace.type, issue, pop, trace.tokens())
         assert (report.issue_digest, report.pop_digest) == digests
     for unit in run.units:
         assert unit.firings + stalls[unit.name] == unit.last + 1, unit.name
 
 
 def digest_of(
-    fields: Sequence[Any], issue: Sequence[int], pop: Sequence[int], tokens: Sequence[Token]
+    value: ValueType,
+    type_: StreamType,
+    issue: Sequence[int],
+    pop: Sequence[int],
+    tokens: Sequence[Token],
 ) -> tuple[int, int]:
+    bits = {Kind.VAL: value.bits, Kind.SUM: value.wide.bits}
+    masks = [(1 << bits.get(field.kind, 64)) - 1 for field in type_.fields]
     issued = popped = DIGEST_START
     for t in issue:
         issued = step(issued, t)
     for t, token in zip(pop, tokens, strict=True):
         popped = step(step(popped, t), token.empty << 8 | token.close)
-        for kind, word in zip((f.kind for f in fields), token.payload or (), strict=False):
-            bits = MASK if word is None else word & (0xFFFFFFFF if kind is Kind.VAL else MASK)
-            popped = step(popped, bits)
+        for mask, word in zip(masks, token.payload or (), strict=False):
+            popped = step(popped, MASK if word is None else word & mask)
     return issued, popped
 
 

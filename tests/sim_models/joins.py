@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fuseflow.samml.tokens import Nested
+from fuseflow.samml.values import INT32, ValueType
 from tests.sim_models.harness import Bench, Port, bench
 from tests.strategies import random_coordinates, random_nested
 
@@ -16,13 +17,14 @@ def join_bench(
     lefts: list[Nested],
     rights: list[Nested],
     kind: str = "ref",
+    value: ValueType = INT32,
 ) -> Bench:
     """Return a joiner whose sides carry a coordinate and one field more."""
     ports = {
         side: Port(("crd/crd", f"{kind}{number}/{kind}"), rank, streams)
         for number, side, streams in ((0, "left", lefts), (1, "right", rights))
     }
-    return bench(primitive, params, ports)
+    return bench(primitive, params, ports, value=value)
 
 
 def random_sides(rng: random.Random, rank: int) -> tuple[Nested, Nested]:

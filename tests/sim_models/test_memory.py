@@ -8,11 +8,13 @@ import pytest
 from sim_models.cycle import simulate as simulate_module
 from tests.primitives import (
     test_accumulate,
+    test_alu,
     test_drop_empty,
     test_drop_value,
     test_intersect,
     test_reduce,
     test_scan_compressed,
+    test_unary,
     test_union,
     test_write_crd,
 )
@@ -59,11 +61,13 @@ def test_growing_rings() -> None:
     "module",
     [
         test_accumulate,
+        test_alu,
         test_drop_empty,
         test_drop_value,
         test_intersect,
         test_reduce,
         test_scan_compressed,
+        test_unary,
         test_union,
         test_write_crd,
     ],

@@ -20,6 +20,7 @@ from fuseflow.samml.sam import (
     without_absent,
 )
 from fuseflow.samml.tokens import Nested, Token, decode_all
+from fuseflow.samml.values import FP32, INT32, ValueType
 from tests.shared_data import vectors
 from tests.sim_models.harness import CAPACITY, Bench, Port, bench, check, size_tensor
 from tests.sim_models.writers import writer_bench
@@ -29,15 +30,21 @@ Vector = dict[str, Any]
 VECTORS = vectors("sam_primitives.json")
 
 
-def whole(value: Any) -> Any:
-    """Return values as the integers that they are; skip where they are none."""
-    if isinstance(value, float):
-        if not value.is_integer():
-            pytest.skip(f"int32 has no {value}")
-        return int(value)
-    if isinstance(value, list):
-        return [whole(member) for member in value]
-    return value
+def words(symbols: Any, value: ValueType = INT32) -> Any:
+    """Return numbers as words of a type that holds them; other symbols as they are."""
+    if isinstance(symbols, list):
+        return [words(symbol, value) for symbol in symbols]
+    if isinstance(symbols, int | float):
+        assert value.holds(symbols)
+        return value.encode(symbols)
+    return symbols
+
+
+def type_of(vector: Vector) -> ValueType:
+    """Return a type that holds the numbers of a vector's inputs."""
+    numbers = [one for symbols in vector["inputs"].values() for one in symbols]
+    fractions = any(isinstance(one, float) and not one.is_integer() for one in numbers)
+    return FP32 if fractions else INT32
 
 
 def nested(tokens: Sequence[Token], rank: int) -> list[Nested]:
@@ -54,7 +61,7 @@ def assert_same(
 ) -> None:
     trace = check(it, seeds=(5,)).traces[edge]
     for column, name in enumerate(names):
-        symbols = whole(outputs[name])
+        symbols = words(outputs[name], it.graph.value)
         assert same_sam(trace.tokens(), symbols, trace.type.rank, column, **options), name
 
 
@@ -112,7 +119,7 @@ def join(primitive: str) -> Callable[[Vector], None]:
 def array(vector: Vector) -> None:
     if "ref" not in vector["inputs"]:
         pytest.skip("an array that is written by address has no counterpart")
-    vals = whole(vector["params"]["init_arr"])
+    vals = words(vector["params"]["init_arr"])
     ref = vector["inputs"]["ref"]
     rank = sam_rank(ref)
     declared = TensorDecl("T", "input", Format.parse("dense"), (CAPACITY,), (CAPACITY,))
@@ -135,17 +142,19 @@ def alu(vector: Vector) -> None:
             op, sides = "sub", ["in2", "in1"]
         case _:
             pytest.skip("the negated sum has no counterpart as one primitive")
-    streams = [whole(vector["inputs"][side]) for side in sides]
+    value = type_of(vector)
+    streams = [words(vector["inputs"][side], value) for side in sides]
     rank = sam_rank(streams[0])
     ports = {
         port: Port((f"{port}/val",), rank, nested(single(from_sam(symbols, rank)), rank))
         for port, symbols in zip(("a", "b"), streams, strict=True)
     }
-    assert_same(bench("alu", {"op": op}, ports), "to_out.in", vector["outputs"], ["val"])
+    it = bench("alu", {"op": op}, ports, value=value)
+    assert_same(it, "to_out.in", vector["outputs"], ["val"])
 
 
 def reduce(vector: Vector) -> None:
-    val = whole(vector["inputs"]["val"])
+    val = words(vector["inputs"]["val"])
     rank = max(1, sam_rank(val))
     port = Port(("val/val",), rank, nested(single(from_sam(val, rank)), rank))
     assert_same(bench("reduce", {}, {"val": port}), "to_out.in", vector["outputs"], ["val"])
@@ -193,19 +202,19 @@ def write_crd(vector: Vector) -> None:
 
 
 def write_val(vector: Vector) -> None:
-    symbols = whole(vector["inputs"]["in"])
+    symbols = words(vector["inputs"]["in"])
     if sam_rank(symbols) == 0:
         # A list without stops is one fiber to SAM's writer.
         symbols = [*symbols[:-1], "S0", "D"]
     rank = sam_rank(symbols)
     vals = nested(single(from_sam(symbols, rank)), rank)
     run = check(writer_bench(rank, vals, vals), seeds=(5,))
-    assert list(run.outputs["X"].vals) == whole(vector["outputs"]["vals"])
+    assert list(run.outputs["X"].vals) == words(vector["outputs"]["vals"])
 
 
 def accumulate(kept: int) -> Callable[[Vector], None]:
     def run(vector: Vector) -> None:
-        inputs = {name: whole(symbols) for name, symbols in vector["inputs"].items()}
+        inputs = {name: words(symbols) for name, symbols in vector["inputs"].items()}
         streams = from_points(inputs["outer_crd"], inputs["inner_crd"], inputs["val"], kept)
         ranks = {"outer": 2, "crd": 3, "val": 3}
         kinds = {"outer": "outer/crd", "crd": "crd/crd", "val": "val/val"}

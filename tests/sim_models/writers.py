@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Connection, Graph, Node, TensorDecl
 from fuseflow.samml.tokens import Nested
+from fuseflow.samml.values import INT32, ValueType
 from tests.sim_models.harness import CAPACITY, LEVELS, Bench
 
 
@@ -13,6 +14,7 @@ def writer_bench(
     crds: Sequence[Nested],
     vals: Sequence[Nested],
     positions: int = CAPACITY,
+    value: ValueType = INT32,
 ) -> Bench:
     """Return writers of values and, above rank 0, of the innermost level's coordinates.
 
@@ -45,7 +47,5 @@ def writer_bench(
             Node("wc", "write_crd", {"tensor": "X", "level": rank - 1}, (edge,)),
         ]
         streams["crds"] = crds
-    graph = Graph(
-        "bench", indices=dict.fromkeys(LEVELS, CAPACITY), tensors=(result,), nodes=tuple(nodes)
-    )
+    graph = Graph("bench", value, dict.fromkeys(LEVELS, CAPACITY), (result,), tuple(nodes))
     return Bench(graph, dict(streams), {}, {"X": (3,) * rank})
