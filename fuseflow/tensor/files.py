@@ -1,16 +1,20 @@
 """Tensor files: Matrix Market, FROSTT and NumPy archives.
 
 =========  ========================================================================
-``.mtx``   coordinate or array, through SciPy; a vector is an n x 1 matrix, a scalar 1 x 1
+``.mtx``   coordinate or array; a vector is an n x 1 matrix, a scalar 1 x 1
 ``.tns``   one entry a line, 1-based coordinates then the value; a comment ``# shape 3 4``
-           keeps the shape, else it is the largest coordinates
-``.npz``   a SciPy sparse matrix, a dense ``array``, or ``coords``, ``vals`` and ``shape``
+           keeps the shape, else it is the largest coordinates; ``# fill -inf`` a fill
+``.npz``   a SciPy sparse matrix; a dense ``array``; ``coords``, ``vals`` and ``shape``; or the
+           CSR arrays ``indptr``, ``indices``, ``data`` and perhaps ``shape``.  ``fill`` if not 0
 =========  ========================================================================
 """
 
 import io
+import os
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -20,15 +24,21 @@ import numpy as np
 from fuseflow.samml.errors import TensorError
 from fuseflow.samml.files import write_file
 from fuseflow.samml.formats import LevelKind
-from fuseflow.samml.graph import LARGEST_SIZE
-from fuseflow.tensor.entries import Entries, from_matrix
-from fuseflow.tensor.untyped import matrix_market, sparse
+from fuseflow.tensor.entries import Entries
+from fuseflow.tensor.mtx import read_mtx, write_mtx
+from fuseflow.tensor.npz import read_npz, write_npz
+from fuseflow.tensor.tns import read_tns, write_tns
+from fuseflow.tensor.untyped import sparse
+from fuseflow.tensor.words import Array
 
 if TYPE_CHECKING:
     from fuseflow.tensor.tensor import Tensor
 
-
-_SHAPE = "# shape"
+# What NumPy, SciPy and zipfile raise at bytes that are not what they should be.
+_DAMAGE = (
+    ValueError, KeyError, TypeError, OverflowError, EOFError, RuntimeError, IndexError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def stem(path: str | PathLike[str]) -> str:
@@ -45,9 +55,9 @@ def read_entries(
     ----------
     path : path
     rank : int or None
-        The rank wanted: 1 takes an n x 1 matrix, 0 a 1 x 1 matrix.
+        The rank wanted: 1 takes an n x 1 or 1 x n matrix, 0 a 1 x 1 matrix.
     shape : sequence of int, optional
-        Overrides the shape of a ``.tns`` file.
+        Overrides the file's.
 
     Raises
     ------
@@ -56,19 +66,28 @@ def read_entries(
     """
     path = Path(path)
     readers: dict[str, Callable[[Path], Entries]] = {
-        ".mtx": _read_mtx,
-        ".tns": lambda path: _read_tns(path, shape),
-        ".npz": _read_npz,
+        ".mtx": read_mtx,
+        ".tns": lambda path: read_tns(path, shape),
+        ".npz": lambda path: read_npz(path, shape),
     }
     reader = _by_suffix(path, readers)
+    what = f"cannot read '{path}'"
     try:
+        if path.is_dir():
+            raise TensorError(f"{what}: it is a folder")
+        if path.stat().st_size == 0 and path.is_file():
+            raise TensorError(f"{what}: it is empty")
         entries = reader(path)
-    except TensorError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, zipfile.BadZipFile) as error:
-        reason = " ".join(str(error).split())
-        raise TensorError(f"cannot read '{path}': {reason}") from None
-    return entries.squeeze(f"'{path}'", rank)
+    except OSError as error:
+        raise TensorError(f"{what}: {error.strerror or error}") from None
+    except _DAMAGE as error:
+        raise TensorError(f"{what}: {' '.join(str(error).split())}") from None
+    entries = entries.squeeze(what, rank)
+    if shape is None:
+        return entries
+    if len(shape) != len(entries.shape):
+        raise TensorError(f"{what}: shape {entries.shape} does not read as {tuple(shape)}")
+    return replace(entries, shape=tuple(shape))
 
 
 def _by_suffix(path: Path, choices: dict[str, Any]) -> Any:
@@ -80,58 +99,13 @@ def _by_suffix(path: Path, choices: dict[str, Any]) -> Any:
         ) from None
 
 
-def _read_mtx(path: Path) -> Entries:
-    return from_matrix(matrix_market.mmread(path))
-
-
-def _read_tns(path: Path, shape: Sequence[int] | None) -> Entries:
-    text = path.read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if shape is None and line.startswith(_SHAPE):
-            shape = [int(word) for word in line[len(_SHAPE) :].split()]
-            if not all(0 <= size <= LARGEST_SIZE for size in shape):
-                raise TensorError(f"cannot read '{path}': no tensor has the shape {shape}")
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if not lines:
-        if shape is None:
-            raise TensorError(f"cannot read '{path}': no entries and no shape")
-        return Entries(np.zeros((0, len(shape)), np.int64), np.zeros(0), tuple(shape))
-    table = np.loadtxt(io.StringIO("\n".join(lines)), dtype=np.float64, ndmin=2)
-    if not bool((np.abs(table[:, :-1]) <= LARGEST_SIZE).all()):
-        raise TensorError(f"cannot read '{path}': a coordinate exceeds {LARGEST_SIZE}")
-    coords = table[:, :-1].astype(np.int64) - 1
-    if bool((coords + 1 != table[:, :-1]).any()):
-        raise TensorError(f"cannot read '{path}': a coordinate is not an integer")
-    if shape is None:
-        shape = [int(size) + 1 for size in coords.max(axis=0)]
-    return Entries(coords, table[:, -1], tuple(shape))
-
-
-def _read_npz(path: Path) -> Entries:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        names = set(archive.files)
-        if {"coords", "vals", "shape"} <= names:
-            shape = tuple(int(size) for size in archive["shape"])
-            if archive["coords"].dtype.kind not in "iu" or archive["shape"].dtype.kind not in "iu":
-                raise TensorError(f"cannot read '{path}': coords and shape must be integers")
-            return Entries(archive["coords"].astype(np.int64), archive["vals"], shape)
-        if "array" in names:
-            return from_matrix(archive["array"])
-    if "format" not in names:
-        raise TensorError(f"'{path}' holds no sparse matrix, 'array' or 'coords': {sorted(names)}")
-    matrix = sparse.load_npz(path)
-    if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)  # SciPy trusts the index arrays otherwise
-    return from_matrix(matrix)
-
-
 def check_target(path: str | PathLike[str]) -> None:
     """Refuse a path that no tensor can be written to.
 
     Raises
     ------
     TensorError
-        Its suffix is unknown, or its folder does not exist.
+        Its suffix is unknown, or its folder does not exist or cannot be written.
     """
     path = Path(path)
     _by_suffix(path, _WRITERS)
@@ -139,6 +113,8 @@ def check_target(path: str | PathLike[str]) -> None:
         raise TensorError(f"cannot write '{path}': there is no folder '{path.parent}'")
     if path.is_dir():
         raise TensorError(f"cannot write '{path}': it is a folder")
+    if not os.access(path.parent, os.W_OK):
+        raise TensorError(f"cannot write '{path}': the folder '{path.parent}' is not writable")
 
 
 def write_tensor(tensor: "Tensor", path: str | PathLike[str]) -> None:
@@ -147,8 +123,7 @@ def write_tensor(tensor: "Tensor", path: str | PathLike[str]) -> None:
     Raises
     ------
     TensorError
-        As `check_target`; or the tensor does not go into such a file, or the folder cannot be
-        written.
+        As `check_target`; or the tensor does not go into such a file, or the disk is full.
     """
     path = Path(path)
     check_target(path)
@@ -160,44 +135,33 @@ def write_tensor(tensor: "Tensor", path: str | PathLike[str]) -> None:
         raise TensorError(f"cannot write '{path}': {error.strerror}") from None
 
 
-def _need_zero_fill(tensor: "Tensor", kind: str) -> None:
-    if tensor.fill:
-        raise TensorError(
-            f"tensor '{tensor.name}': fill {tensor.fill} does not go into a {kind} file; store it "
-            "dense in .npz"
-        )
-
-
 def _write_mtx(tensor: "Tensor", file: IO[bytes]) -> None:
-    _need_zero_fill(tensor, ".mtx")
-    if tensor.rank > 2:
+    if tensor.fill or tensor.rank > 2:
+        reason = f"fill {tensor.fill}" if tensor.fill else f"rank {tensor.rank}"
         raise TensorError(
-            f"tensor '{tensor.name}': rank {tensor.rank} does not go into .mtx; use .tns"
+            f"tensor '{tensor.name}': {reason} does not go into a .mtx file; use .tns or .npz"
         )
-    coords, values = tensor.entries()
-    rows, columns = (*coords.T, *(np.zeros(len(values), np.int64),) * 2)[:2]
-    shape = (*tensor.shape, 1, 1)[:2]
-    matrix = sparse.coo_array((values, (rows, columns)), shape=shape)
-    matrix_market.mmwrite(file, matrix, field="integer", symmetry="general")
+    write_mtx(file, *tensor.entries(), tensor.shape)
 
 
 def _write_tns(tensor: "Tensor", file: IO[bytes]) -> None:
-    _need_zero_fill(tensor, ".tns")
-    coords, values = tensor.entries()
-    file.write(" ".join([_SHAPE, *map(str, tensor.shape)]).encode() + b"\n")
-    np.savetxt(file, np.column_stack((coords + 1, values)), fmt="%d")
+    write_tns(file, *tensor.entries(), tensor.shape, tensor.fill)
 
 
 def _write_npz(tensor: "Tensor", file: IO[bytes]) -> None:
-    if all(kind is LevelKind.DENSE for kind in tensor.format.levels):
-        np.savez_compressed(file, array=tensor.to_numpy())
-        return
-    _need_zero_fill(tensor, "sparse .npz")
-    if tensor.rank == 2:
+    if LevelKind.COMPRESSED not in tensor.format.levels:
+        write_npz(file, tensor.fill, array=_known_to_numpy(tensor.to_numpy()))
+    elif tensor.rank == 2 and not tensor.fill:
         sparse.save_npz(file, tensor.to_scipy())
-        return
-    coords, values = tensor.entries()
-    np.savez_compressed(file, coords=coords, vals=values, shape=np.asarray(tensor.shape))
+    else:
+        coords, values = tensor.entries()
+        shape = np.array(tensor.shape, np.int64)
+        write_npz(file, tensor.fill, coords=coords, vals=_known_to_numpy(values), shape=shape)
+
+
+def _known_to_numpy(values: Array) -> Array:
+    """Return values in a dtype that NumPy can load without ml_dtypes: bf16 becomes float32."""
+    return values if values.dtype.kind in "if" else values.astype(np.float32)
 
 
 _WRITERS: dict[str, Callable[["Tensor", IO[bytes]], None]] = {
