@@ -1,17 +1,19 @@
 """The compiler: Einsum statements to SAMML graphs (DESIGN section 5)."""
 
-from fuseflow.compiler.expr import Access, Add, Mul, Statement, Sub
+from fuseflow.compiler.expr import Access, Binary, Constant, Fold, Statement, Unary
 from fuseflow.compiler.parse import einsum, parse
 from fuseflow.compiler.pipeline import Lowered, compile_statement
-from fuseflow.compiler.truth import evaluate
+from fuseflow.compiler.truth import Truth, evaluate
 
 __all__ = [
     "Access",
-    "Add",
+    "Binary",
+    "Constant",
+    "Fold",
     "Lowered",
-    "Mul",
     "Statement",
-    "Sub",
+    "Truth",
+    "Unary",
     "compile_statement",
     "einsum",
     "evaluate",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fuseflow.samml.catalog import CATALOG
 from fuseflow.samml.graph import Connection, Node, ParamValue
 from fuseflow.samml.streams import Field, StreamType
+from fuseflow.samml.values import Number
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,18 @@ class Builder:
         """Return a link that takes one field for one role."""
         return Link(wire.stream, (wire.field,), (role,))
 
-    def alu(self, op: str, name: str, a: Wire, b: Wire) -> Wire:
+    def alu(self, op: str, a: Wire, b: Wire, *, wide: bool = False) -> Wire:
         """Combine two aligned values."""
-        outputs = self.add(
-            "alu", name, {"a": self.role(a, "a"), "b": self.role(b, "b")}, {"op": op}
-        )
+        params: dict[str, ParamValue] = {"op": op, "wide": True} if wide else {"op": op}
+        outputs = self.add("alu", op, {"a": self.role(a, "a"), "b": self.role(b, "b")}, params)
         return Wire(outputs["out"], "val")
+
+    def unary(self, op: str, a: Wire, constant: Number | None = None) -> Wire:
+        """Apply a function of one value, or of a value and a constant."""
+        params: dict[str, ParamValue] = {"op": op}
+        if constant is not None:
+            params["constant"] = constant
+        return Wire(self.add("unary", op, {"a": self.role(a, "a")}, params)["out"], "val")
 
     def lift(self, wire: Wire, scope: Sequence[Stream], name: str) -> Wire:
         """Repeat a wire down to the innermost of nested streams; equal repeats are shared."""

@@ -7,16 +7,19 @@ value counts one firing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from fuseflow.compiler.declare import Sizes
-from fuseflow.compiler.expr import Access, Product
+from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, accesses, free
+from fuseflow.compiler.fills import annihilates, background
+from fuseflow.compiler.lower import lower
 from fuseflow.compiler.order import check_order, orders
-from fuseflow.compiler.plan import Plan, plan
+from fuseflow.compiler.plan import Plan, Section, plan, sections
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LevelKind
+from fuseflow.samml.graph import Node
 
 DEFAULT_DENSITY = 0.1
 """Share of a compressed level's coordinates that are assumed stored."""
@@ -26,15 +29,16 @@ ACCUMULATE = 2.0
 
 
 @dataclass
-class _Nest:
+class _Estimate:
     """The estimate of one loop nest under way."""
 
     problem: Problem
     sizes: Sizes
     indices: Mapping[str, int]
     cost: float = 0.0
+    run: set[int] = field(default_factory=set[int])
 
-    def density(self, access: Access, index: str) -> float:
+    def stored(self, access: Access, index: str) -> float:
         """Return the expected share of an index's coordinates in one fiber of an access."""
         level = self.problem.storage(access).index(index)
         if self.problem.kind(access, level) is LevelKind.DENSE:
@@ -46,45 +50,65 @@ class _Nest:
         fiber = tensor.positions[level] / max(parents, 1)
         return min(1.0, fiber / max(self.indices[index], 1))
 
-    def iterate(
-        self, count: float, terms: Sequence[Product], index: str, *, complete: bool
-    ) -> float:
+    def share(self, expr: Expr, index: str) -> float:
+        """Return the expected share of an index's coordinates that an expression visits."""
+        match expr:
+            case Access():
+                return self.stored(expr, index) if index in expr.indices else 1.0
+            case Constant():
+                return 1.0
+            case Unary(_, operand):
+                return self.share(operand, index)
+            case Fold(_, _, body):
+                complete = isinstance(expr, Section) and expr.complete
+                return 1.0 if complete or index not in free(body) else self.share(body, index)
+            case Binary(op, left, right):
+                shares = [self.share(side, index) for side in (left, right)]
+                decisive = [
+                    share
+                    for share, side in zip(shares, (left, right), strict=True)
+                    if self._decides(op, side)
+                ]
+                return prod(decisive) if decisive else 1.0 - prod(1.0 - each for each in shares)
+
+    def _decides(self, op: str, expr: Expr) -> bool:
+        value = self.problem.value
+        return annihilates(op, value, background(expr, self.problem.fills, value))
+
+    def iterate(self, count: float, expr: Expr, index: str, *, complete: bool) -> float:
         """Add one loop variable below `count` coordinates; returns how many there are then."""
-        size = self.indices[index]
-        absent = 1.0
-        for term in terms:
-            shares = [
-                self.density(access, index) for access in term.factors if index in access.indices
-            ]
-            sparse = [share for share in shares if share < 1.0]
-            self.cost += count * size * (sum(sparse) if sparse else 1.0)
-            self.cost += count * size * prod(sparse) * (len(shares) - len(sparse))
-            absent *= 1.0 - prod(sparse)
-        share = 1.0 if complete else 1.0 - absent
-        self.cost += count * size * share
-        return count * size * share
+        points = count * self.indices[index]
+        visited = points * (1.0 if complete else self.share(expr, index))
+        for access in accesses(expr):
+            if index in access.indices:
+                share = self.stored(access, index)
+                self.cost += points * share if share < 1.0 else visited
+        self.cost += visited
+        return visited
+
+    def nest(
+        self, expr: Expr, loops: Sequence[str], depth: int, count: float, complete: set[str]
+    ) -> float:
+        """Add loops below `count` coordinates, and every section where it hangs."""
+        for below in range(len(loops) + 1):
+            for section in sections(expr):
+                if section.depth == depth + below and id(section) not in self.run:
+                    self.run.add(id(section))
+                    forced = set(section.loops) if section.complete else set[str]()
+                    inner = self.nest(section.body, section.loops, section.depth, count, forced)
+                    self.cost += inner * max(1.0, ACCUMULATE * len(section.kept))
+            if below < len(loops):
+                index = loops[below]
+                count = self.iterate(count, expr, index, complete=index in complete)
+        return count
 
 
 def estimate(problem: Problem, placed: Plan, sizes: Sizes, indices: Mapping[str, int]) -> float:
     """Estimate the firings of a planned order."""
-    nest = _Nest(problem, sizes, indices)
-    count = 1.0
-    for depth in range(len(placed.joint) + 1):
-        kept = 0
-        for term, place in zip(problem.terms, placed.terms, strict=True):
-            if not place.section or place.depth != depth:
-                continue
-            inner = count
-            for index in place.section:
-                inner = nest.iterate(inner, (term,), index, complete=False)
-            nest.cost += inner * (1.0 if not place.kept else ACCUMULATE * len(place.kept))
-            kept = len(place.kept)
-        if depth == len(placed.joint) or (len(problem.terms) == 1 and kept):
-            break
-        index = placed.joint[depth]
-        dense = problem.result_kind(index) is LevelKind.DENSE
-        count = nest.iterate(count, problem.terms, index, complete=dense)
-    return nest.cost
+    work = _Estimate(problem, sizes, indices)
+    dense = {i for i in placed.joint if problem.result_kind(i) is LevelKind.DENSE}
+    work.nest(placed.value, placed.joint, 0, 1.0, dense)
+    return work.cost
 
 
 def choose(
@@ -92,28 +116,29 @@ def choose(
     sizes: Sizes,
     indices: Mapping[str, int],
     order: Sequence[str] | None = None,
-) -> Plan:
-    """Plan the order given, or the cheapest of all that are allowed.
+) -> tuple[Plan, tuple[Node, ...]]:
+    """Plan and lower the order given, or the cheapest of all that are allowed.
 
     Raises
     ------
     LoweringError
-        The order given cannot be lowered, or no order can; names the first reason.
+        The order given cannot be lowered, or no order can; names the reason of the cheapest.
     """
     candidates: Iterable[tuple[str, ...]]
     candidates = orders(problem) if order is None else (check_order(problem, order),)
-    best: tuple[float, Plan] | None = None
+    ranked: list[tuple[float, int, Plan]] = []
     reason: LoweringError | None = None
-    for candidate in candidates:
+    for number, candidate in enumerate(candidates):
         try:
             placed = plan(problem, candidate)
         except LoweringError as error:
             reason = reason or error
             continue
-        cost = estimate(problem, placed, sizes, indices)
-        if best is None or cost < best[0]:
-            best = cost, placed
-    if best is None:
-        assert reason is not None, "there is at least one candidate"
-        raise reason
-    return best[1]
+        ranked.append((estimate(problem, placed, sizes, indices), number, placed))
+    for _, _, placed in sorted(ranked, key=lambda entry: entry[:2]):
+        try:
+            return placed, lower(problem, placed)
+        except LoweringError as error:
+            reason = reason or error
+    assert reason is not None, "there is at least one candidate"
+    raise reason

@@ -9,6 +9,7 @@ from fuseflow.compiler.problem import Problem
 from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.graph import LARGEST_SIZE, Role, TensorDecl
+from fuseflow.samml.values import Number
 
 DEFAULT_DIM = 1024
 DEFAULT_POSITIONS = 65536
@@ -41,9 +42,38 @@ class Stored(Protocol):
         ...
 
     @property
-    def fill(self) -> int:
+    def fill(self) -> Number:
         """The value of entries that are not stored."""
         ...
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A stored tensor's copy in another format, before it is made.
+
+    Its positions bound those that the copy will have: every level at most the entries that the
+    original stores, or the product of its sizes.
+    """
+
+    tensor: Stored
+    name: str
+    format: Format
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of every mode."""
+        return self.tensor.shape
+
+    @property
+    def fill(self) -> Number:
+        """The value of entries that are not stored."""
+        return self.tensor.fill
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Bound the stored positions of every level."""
+        entries = max(self.tensor.positions[-1:], default=1)
+        return _default_positions(self.format, [max(size, 1) for size in self.shape], entries)
 
 
 @dataclass(frozen=True)
@@ -148,7 +178,8 @@ def _declare(
         positions = _default_positions(form, dims, given or DEFAULT_POSITIONS)
     if tensor is not None:
         _check_fit(name, tensor.positions, positions)
-    return TensorDecl(name, role, form, dims, positions, tensor.fill if tensor else 0)
+    fill = problem.result_fill if role == Role.RESULT else problem.fills.get(name, 0)
+    return TensorDecl(name, role, form, dims, positions, fill)
 
 
 def _default_positions(form: Format, dims: Sequence[int], limit: int) -> tuple[int, ...]:

@@ -1,13 +1,15 @@
-"""The statement AST: one Einsum as sums, differences and products of tensor accesses."""
+"""The statement AST: one Einsum as an expression of tensor accesses, constants and folds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fuseflow.samml.errors import LoweringError, ParseError
+from fuseflow.samml.errors import ParseError
+from fuseflow.samml.values import Number
 
-MOST_TERMS = 64
-"""Most terms of a product of sums that is multiplied out."""
+BINARY = {"add": "+", "sub": "-", "mul": "*", "max": "max", "min": "min"}
+UNARY = ("neg", "abs", "relu")
+FOLDS = ("sum", "max", "min")
 
 
 @dataclass(frozen=True)
@@ -22,74 +24,149 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Add:
-    """The sum of two expressions."""
+class Constant:
+    """A number of the program."""
 
-    left: "Expr"
-    right: "Expr"
+    number: Number
 
     def __str__(self) -> str:
-        right = f"({self.right})" if isinstance(self.right, Add | Sub) else str(self.right)
-        return f"{self.left} + {right}"
+        return str(self.number)
 
 
 @dataclass(frozen=True)
-class Sub:
-    """The difference of two expressions."""
+class Unary:
+    """A function of one operand: ``neg``, ``abs`` or ``relu``."""
 
-    left: "Expr"
-    right: "Expr"
+    op: str
+    operand: "Expr"
 
     def __str__(self) -> str:
-        right = f"({self.right})" if isinstance(self.right, Add | Sub) else str(self.right)
-        return f"{self.left} - {right}"
+        if self.op != "neg":
+            return f"{self.op}({self.operand})"
+        tight = isinstance(self.operand, Access | Unary | Fold)
+        return f"-{self.operand}" if tight else f"-({self.operand})"
 
 
 @dataclass(frozen=True)
-class Mul:
-    """The product of two expressions."""
+class Binary:
+    """Two operands under one of the operations of `BINARY`."""
 
+    op: str
     left: "Expr"
     right: "Expr"
 
     def __str__(self) -> str:
-        left = f"({self.left})" if isinstance(self.left, Add | Sub) else str(self.left)
-        right = str(self.right) if isinstance(self.right, Access) else f"({self.right})"
-        return f"{left} * {right}"
+        sign = BINARY[self.op]
+        if self.op in ("max", "min"):
+            return f"{sign}({self.left}, {self.right})"
+        if self.op == "mul":
+            return f"{_factor(self.left, ('mul',))} {sign} {_factor(self.right, ())}"
+        return f"{self.left} {sign} {_factor(self.right, ('mul', 'max', 'min'))}"
 
 
-Expr: TypeAlias = "Access | Add | Sub | Mul"
+def _factor(expr: "Expr", bare: tuple[str, ...]) -> str:
+    """Print an operand, in parentheses unless its operation binds tighter."""
+    loose = isinstance(expr, Binary) and expr.op not in (*bare, "max", "min")
+    return f"({expr})" if loose else str(expr)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The sum, maximum or minimum of an expression over index variables."""
+
+    op: str
+    indices: tuple[str, ...]
+    body: "Expr"
+
+    def __str__(self) -> str:
+        return f"{self.op}[{','.join(self.indices)}]({self.body})"
+
+
+Expr: TypeAlias = Access | Constant | Unary | Binary | Fold
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """Return the operands of an expression, left to right."""
+    match expr:
+        case Access() | Constant():
+            return ()
+        case Unary(_, operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Fold(_, _, body):
+            return (body,)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Yield an expression and all its parts, outer ones first, left to right."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
 
 
 def accesses(expr: Expr) -> Iterator[Access]:
     """Yield every access of an expression, left to right."""
+    return (part for part in walk(expr) if isinstance(part, Access))
+
+
+def constants(expr: Expr) -> Iterator[Number]:
+    """Yield every constant of an expression, left to right."""
+    return (part.number for part in walk(expr) if isinstance(part, Constant))
+
+
+def folds(expr: Expr) -> Iterator[Fold]:
+    """Yield every fold of an expression, outer ones first."""
+    return (part for part in walk(expr) if isinstance(part, Fold))
+
+
+def free(expr: Expr) -> tuple[str, ...]:
+    """Return the index variables that an expression leaves open, in order of appearance."""
+    if isinstance(expr, Access):
+        return expr.indices
+    inner = dict.fromkeys(index for child in children(expr) for index in free(child))
+    bound = expr.indices if isinstance(expr, Fold) else ()
+    return tuple(index for index in inner if index not in bound)
+
+
+def factors(expr: Expr) -> tuple[Expr, ...]:
+    """Return the operands of a chain of products, left to right."""
     match expr:
-        case Access():
-            yield expr
-        case Add(left, right) | Sub(left, right) | Mul(left, right):
-            yield from accesses(left)
-            yield from accesses(right)
+        case Binary("mul", left, right):
+            return (*factors(left), *factors(right))
+        case _:
+            return (expr,)
+
+
+def chain(op: str, parts: list[Expr]) -> Expr:
+    """Combine one or more expressions under one operation, left to right."""
+    first, *rest = parts
+    for part in rest:
+        first = Binary(op, first, part)
+    return first
 
 
 @dataclass(frozen=True)
 class Statement:
     """One Einsum, ``target = value``.
 
-    Index variables that the target lacks are summed, each over the product in which it
-    occurs.
+    An index variable that neither the target nor a fold has is summed over the smallest
+    product in which it occurs (`fuseflow.compiler.sums`).
 
     Raises
     ------
     ParseError
         An access repeats an index, a tensor is used with two ranks, the target reads
-        itself, or one of its indices occurs in no operand.
+        itself, one of its indices occurs in no operand, or a fold's index is used outside.
     """
 
     target: Access
     value: Expr
 
     def __post_init__(self) -> None:
-        operands = tuple(accesses(self.value))
+        operands = self.operands
+        if not operands:
+            raise ParseError(f"'{self}' reads no tensor: nothing is left to compute")
         ranks: dict[str, Access] = {}
         for access in (self.target, *operands):
             for index in access.indices:
@@ -111,6 +188,20 @@ class Statement:
             raise ParseError(
                 f"result '{self.target.tensor}' is also an operand: give the result its own name"
             )
+        self._check_folds()
+
+    def _check_folds(self) -> None:
+        bound: set[str] = set()
+        outside = {*self.target.indices, *free(self.value)}
+        for fold in folds(self.value):
+            for index in fold.indices:
+                if index not in free(fold.body):
+                    raise ParseError(f"'{fold}' folds index '{index}', which it does not use")
+                if index in bound or index in outside:
+                    raise ParseError(
+                        f"index '{index}' of '{fold}' is also used outside: give it its own name"
+                    )
+            bound.update(fold.indices)
 
     def __str__(self) -> str:
         return f"{self.target} = {self.value}"
@@ -128,42 +219,3 @@ class Statement:
                 index for access in (self.target, *self.operands) for index in access.indices
             )
         )
-
-
-@dataclass(frozen=True)
-class Product:
-    """One signed product of accesses: a term of a statement's normal form."""
-
-    sign: int
-    factors: tuple[Access, ...]
-
-    @property
-    def indices(self) -> tuple[str, ...]:
-        """The index variables of its factors, in order of first appearance."""
-        return tuple(dict.fromkeys(index for access in self.factors for index in access.indices))
-
-
-def products(expr: Expr) -> tuple[Product, ...]:
-    """Return the sum-of-products normal form: products are distributed over sums.
-
-    The first term is always positive, as the grammar has no unary minus.
-    """
-    match expr:
-        case Access():
-            return (Product(1, (expr,)),)
-        case Add(left, right):
-            return products(left) + products(right)
-        case Sub(left, right):
-            return products(left) + tuple(
-                Product(-term.sign, term.factors) for term in products(right)
-            )
-        case Mul(left, right):
-            lefts, rights = products(left), products(right)
-            if len(lefts) * len(rights) > MOST_TERMS:
-                raise LoweringError(
-                    f"the product has {len(lefts) * len(rights)} terms when it is multiplied out, "
-                    f"the most is {MOST_TERMS}: write it as several statements"
-                )
-            return tuple(
-                Product(a.sign * b.sign, a.factors + b.factors) for a in lefts for b in rights
-            )

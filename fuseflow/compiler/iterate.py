@@ -1,44 +1,31 @@
 """Co-iteration: joining the levels of all operands at one loop variable (DESIGN section 5.4).
 
-Per term, compressed levels are scanned and intersected; dense levels are located by the
-joined coordinates (iterate-locate).  Terms are combined by unions on references.
+Compressed levels are scanned and joined, by intersections where the fill annihilates and unions
+where it does not; dense levels are located by the joined coordinates (iterate-locate).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from fuseflow.compiler.builder import Builder, Link, Stream, Wire
-from fuseflow.compiler.expr import Access
+from fuseflow.compiler.expr import Constant
 from fuseflow.compiler.problem import Problem
-from fuseflow.samml.formats import LevelKind
-from fuseflow.samml.graph import Extent
-
-
-@dataclass
-class Carrier:
-    """Something that rides along the joined streams of a term: a reference or a value.
-
-    Attributes
-    ----------
-    name : str
-        Its field in joined bundles.
-    wire : Wire
-        Where it is at hand now.
-    nullable : bool
-        Whether it may be null there (a union has found nothing).
-    """
-
-    name: str
-    wire: Wire
-    nullable: bool = False
-
-
-@dataclass
-class Cursor(Carrier):
-    """The reference of one access, as deep as its levels have been iterated."""
-
-    access: Access = field(default_factory=lambda: Access(""))
-    level: int = 0
+from fuseflow.compiler.visit import (
+    Applied,
+    Carrier,
+    Coordinates,
+    Cursor,
+    Join,
+    Leaf,
+    Meet,
+    Node,
+    Running,
+    following,
+    visit,
+)
+from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.graph import Extent, ParamValue
+from fuseflow.samml.values import Number
 
 
 @dataclass
@@ -51,35 +38,16 @@ class Branch:
         Its first field is the coordinate.
     carried : list of (Carrier, str)
         Carriers and their fields in the stream.
+    values : list of number
+        Backgrounds of the values among them.
     total : bool
         Whether it has every coordinate of the index universe.
     """
 
     stream: Stream
     carried: list[tuple[Carrier, str]]
+    values: list[Number]
     total: bool = False
-
-
-@dataclass
-class TermState:
-    """A product under way.
-
-    Attributes
-    ----------
-    label : str
-        Names its value in joined bundles.
-    cursors : list of Cursor
-        Its factors, left to right.
-    value : Carrier or None
-        Its value, once a section has computed it.
-    arriving : Branch or None
-        Accumulated coordinates and values that the next joint level takes.
-    """
-
-    label: str
-    cursors: list[Cursor]
-    value: Carrier | None = None
-    arriving: Branch | None = None
 
 
 class Coiteration:
@@ -91,12 +59,7 @@ class Coiteration:
         self.root = root
 
     def iterate(
-        self,
-        scope: list[Stream],
-        terms: Sequence[TermState],
-        index: str,
-        *,
-        complete: bool = False,
+        self, scope: list[Stream], node: Node, index: str, *, complete: bool = False
     ) -> None:
         """Iterate one more variable and append its joined stream to the scope.
 
@@ -104,117 +67,150 @@ class Coiteration:
         ----------
         scope : list of Stream
             The joined streams above, outermost first.
-        terms : sequence of TermState
-            The terms that take part; their cursors move one level down where they have the
-            variable.
+        node : Node
+            The expression; its cursors move one level down where they have the variable.
         index : str
         complete : bool
             Whether every coordinate must appear (a dense level of the result).
         """
-        branches = [self._term(scope, term, index) for term in terms]
-        parts = [branch for branch in branches if branch is not None]
-        if (complete or None in branches) and not any(part.total for part in parts):
-            strict = complete or len(terms) > 1
-            parts.insert(0, self._universe(scope, terms, index, strict=strict))
+        found = visit(self.problem, node, index)
+        sets = [*(() if found.core is None else (found.core,)), *found.extras]
+        parts = [self._build(scope, each, index) for each in sets]
+        if (complete or found.core is None) and not any(part.total for part in parts):
+            causes = (*found.causes, None) if complete else found.causes
+            parts[:0] = self._everything(scope, causes, index)
         joined = parts[0]
         for part in parts[1:]:
             joined = self._join("union", joined, part, index)
         scope.append(joined.stream)
+        self._descend(scope, node, index, joined)
+
+    def _descend(self, scope: list[Stream], node: Node, index: str, joined: Branch) -> None:
+        """Move cursors and arriving sections to the joined stream; locate dense levels."""
         placed: set[int] = set()
         for carrier, name in joined.carried:
             carrier.wire = Wire(joined.stream, name)
             placed.add(id(carrier))
-        for term in terms:
-            for cursor in self._here(term, index):
-                if id(cursor) not in placed:
-                    self._locate(scope, cursor, index)
-                cursor.level += 1
-            term.arriving = None
+        for each in _leaves(node):
+            match each:
+                case Cursor() if following(self.problem, each) == index:
+                    if id(each) not in placed:
+                        self._locate(scope, each, index)
+                    each.level += 1
+                case Running() if each.arriving:
+                    taken = each.arriving.pop(0)
+                    if each.arriving and joined.stream is not taken:
+                        raise LoweringError(
+                            f"'{each.section}' is accumulated at "
+                            f"{', '.join(each.section.kept)}, which nothing else can join and "
+                            f"no dense result can take: use an order with "
+                            f"{', '.join(each.section.kept[:-1])} before "
+                            f"{', '.join(each.section.indices)} (--auto-convert), store the "
+                            "result compressed, or split the region"
+                        )
+                case _:
+                    pass
 
-    def _here(self, term: TermState, index: str) -> list[Cursor]:
-        return [
-            cursor for cursor in term.cursors if term.value is None and self._next(cursor) == index
-        ]
-
-    def _next(self, cursor: Cursor) -> str | None:
-        storage = self.problem.storage(cursor.access)
-        return storage[cursor.level] if cursor.level < len(storage) else None
-
-    def _kind(self, cursor: Cursor) -> LevelKind:
-        return self.problem.kind(cursor.access, cursor.level)
+    def _build(self, scope: list[Stream], coordinates: Coordinates, index: str) -> Branch:
+        match coordinates:
+            case Leaf(Cursor() as cursor):
+                return self._scan(scope, cursor, index)
+            case Leaf(Running() as running):
+                last = len(running.arriving) == 1
+                carried = [(running.value, "val")] if last else []
+                values = [running.background] if last else []
+                return Branch(running.arriving[0], [*carried], values, running.total)
+            case Meet(left, right):
+                primitive = "intersect"
+            case Join(left, right):
+                primitive = "union"
+            case _:
+                raise AssertionError(coordinates)
+        return self._join(
+            primitive, self._build(scope, left, index), self._build(scope, right, index), index
+        )
 
     def _extent(self, cursor: Cursor) -> Extent:
         tensor = cursor.access.tensor
         return Extent(tensor, self.problem.formats[tensor].order[cursor.level])
 
-    def _term(self, scope: list[Stream], term: TermState, index: str) -> Branch | None:
-        """Intersect the compressed levels of one term; None where it has none."""
-        if term.arriving is not None:
-            return term.arriving
-        joined: Branch | None = None
-        for cursor in self._here(term, index):
-            if self._kind(cursor) is LevelKind.COMPRESSED:
-                part = self._scan(scope, cursor, index)
-                joined = part if joined is None else self._join("intersect", joined, part, index)
-        return joined
-
     def _scan(self, scope: list[Stream], cursor: Cursor, index: str) -> Branch:
-        parent = self.builder.lift(cursor.wire, scope, cursor.name)
+        parent = self.builder.lift(cursor.here, scope, cursor.name)
         outputs = self.builder.add(
             "scan_compressed",
             f"scan_{cursor.name}_{index}",
             {"ref": self.builder.role(parent, "ref")},
             {"index": index, "tensor": cursor.access.tensor, "level": cursor.level},
         )
-        return Branch(outputs["out"], [(cursor, "ref")])
+        return Branch(outputs["out"], [(cursor, "ref")], [])
 
-    def _universe(
-        self, scope: list[Stream], terms: Sequence[TermState], index: str, *, strict: bool
-    ) -> Branch:
-        """Scan a dense level that must be visited anyway, else the bare index universe.
+    def _everything(
+        self, scope: list[Stream], causes: tuple[Cursor | None, ...], index: str
+    ) -> list[Branch]:
+        """Scan a dense level that is always there, else the bare index universe.
 
-        A null parent would give an empty fiber instead of a complete one; that is harmless
-        only where a single product iterates (not `strict`).
+        Where only dense levels ask for it whose parents may be null, their own coordinates are
+        enough: a null parent gives an empty fiber, at which the operand is its fill.
         """
-        for term in terms:
-            for cursor in self._here(term, index):
-                if self._kind(cursor) is LevelKind.DENSE and not (strict and cursor.nullable):
-                    parent = self.builder.lift(cursor.wire, scope, cursor.name)
-                    outputs = self.builder.add(
-                        "scan_dense",
-                        f"scan_{cursor.name}_{index}",
-                        {"ref": self.builder.role(parent, "ref")},
-                        {"index": index, "size": self._extent(cursor)},
-                    )
-                    return Branch(outputs["out"], [(cursor, "ref")], total=True)
+        dense = [cursor for cursor in causes if cursor is not None]
+        certain = [cursor for cursor in dense if not cursor.nullable]
+        if certain:
+            return [self._scan_dense(scope, certain[0], index)]
+        if None not in causes:
+            return [self._scan_dense(scope, cursor, index) for cursor in dense]
         outputs = self.builder.add(
             "scan_dense",
             f"scan_all_{index}",
             {"ref": Link(scope[-1] if scope else self.root)},
             {"index": index, "size": self.problem.extent(index), "bound": False},
         )
-        return Branch(outputs["out"], [], total=True)
+        return [Branch(outputs["out"], [], [], total=True)]
+
+    def _scan_dense(self, scope: list[Stream], cursor: Cursor, index: str) -> Branch:
+        parent = self.builder.lift(cursor.here, scope, cursor.name)
+        outputs = self.builder.add(
+            "scan_dense",
+            f"scan_{cursor.name}_{index}",
+            {"ref": self.builder.role(parent, "ref")},
+            {"index": index, "size": self._extent(cursor)},
+        )
+        return Branch(outputs["out"], [(cursor, "ref")], [], total=not cursor.nullable)
 
     def _join(self, primitive: str, left: Branch, right: Branch, index: str) -> Branch:
         """Join two branches; what a union may miss becomes nullable."""
         links: dict[str, Link] = {}
+        params: dict[str, ParamValue] = {}
         for port, side in (("left", left), ("right", right)):
             fields = [name for _, name in side.carried]
             names = [carrier.name for carrier, _ in side.carried]
             links[port] = Link(side.stream, ("crd", *fields), ("crd", *names))
-        if primitive == "union":
-            for side in (left, right):
+            if primitive == "union" and not side.total:
                 for carrier, _ in side.carried:
-                    carrier.nullable = carrier.nullable or not side.total
-        outputs = self.builder.add(primitive, f"{primitive}_{index}", links)
+                    carrier.nullable = True
+                if fill := self._fill(side, index):
+                    params[port] = fill
+        outputs = self.builder.add(primitive, f"{primitive}_{index}", links, params)
         carried = [(carrier, carrier.name) for carrier, _ in (*left.carried, *right.carried)]
-        return Branch(outputs["out"], carried, left.total or right.total)
+        total = (
+            left.total and right.total if primitive == "intersect" else left.total or right.total
+        )
+        return Branch(outputs["out"], carried, [*left.values, *right.values], total)
+
+    def _fill(self, side: Branch, index: str) -> Number:
+        """Return what all values of a side are where it is missing."""
+        fills = set(side.values)
+        if len(fills) > 1:
+            raise LoweringError(
+                f"values with the fills {', '.join(map(str, sorted(fills)))} are joined at index "
+                f"{index}: split the region"
+            )
+        return fills.pop() if fills else 0
 
     def _locate(self, scope: list[Stream], cursor: Cursor, index: str) -> None:
         """Index a dense level by the joined coordinate; at the root there is no parent."""
         links = {"crd": Link(scope[-1], ("crd",), ("crd",))}
         if cursor.level:
-            parent = self.builder.lift(cursor.wire, scope, cursor.name)
+            parent = self.builder.lift(cursor.here, scope, cursor.name)
             links["parent"] = self.builder.role(parent, "parent")
         outputs = self.builder.add(
             "locate",
@@ -223,3 +219,20 @@ class Coiteration:
             {"size": self._extent(cursor), "parent": bool(cursor.level)},
         )
         cursor.wire = Wire(outputs["out"], "ref")
+
+
+def _leaves(node: Node) -> Iterator[Cursor | Running]:
+    """Yield what may take part in a level: cursors, and sections that have run."""
+    match node:
+        case Constant():
+            return
+        case Cursor():
+            yield node
+        case Applied():
+            for operand in node.operands:
+                yield from _leaves(operand)
+        case Running():
+            if node.done:
+                yield node
+            else:
+                yield from _leaves(node.body)

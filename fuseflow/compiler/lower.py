@@ -1,23 +1,33 @@
 """Lowering: a planned statement becomes the nodes of a SAMML graph."""
 
+from collections.abc import Iterator, Sequence
+
 from fuseflow.compiler.builder import Builder, Stream, Wire
-from fuseflow.compiler.expr import Product
-from fuseflow.compiler.iterate import Branch, Carrier, Coiteration, Cursor, TermState
-from fuseflow.compiler.plan import Plan, TermPlan
+from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Unary
+from fuseflow.compiler.fills import annihilates, background, rounded
+from fuseflow.compiler.iterate import Coiteration
+from fuseflow.compiler.plan import Plan, Section
 from fuseflow.compiler.problem import Problem
-from fuseflow.compiler.reduction import combine, fold, product
+from fuseflow.compiler.reduction import fold, is_wide
+from fuseflow.compiler.value import evaluate
+from fuseflow.compiler.visit import Applied, Carrier, Cursor, Node, Running
 from fuseflow.compiler.write import write
 from fuseflow.samml.formats import LevelKind
-from fuseflow.samml.graph import Node
+from fuseflow.samml.graph import Node as GraphNode
 
 
-def lower(problem: Problem, plan: Plan) -> tuple[Node, ...]:
+def lower(problem: Problem, plan: Plan) -> tuple[GraphNode, ...]:
     """Lower a planned statement.
 
     Returns
     -------
     tuple of Node
         In topological order, before pruning.
+
+    Raises
+    ------
+    LoweringError
+        Two kept levels would have to be joined, or become dense.
     """
     return _Lowering(problem, plan).run()
 
@@ -29,30 +39,48 @@ class _Lowering:
         self.builder = Builder()
         self.root = self.builder.add("root", "root", {})["out"]
         self.joiner = Coiteration(problem, self.builder, self.root)
-        self.scope: list[Stream] = []
         self.taken: set[str] = {"crd"}
-        self.terms = [
-            self._start(number, term) for number, term in enumerate(problem.terms, start=1)
-        ]
+        self.value = self._node(plan.value)
 
-    def run(self) -> tuple[Node, ...]:
+    def run(self) -> tuple[GraphNode, ...]:
+        scope: list[Stream] = []
         joint = self.plan.joint
-        while len(self.scope) < len(joint):
-            self._run_sections()
-            if len(self.scope) < len(joint):
-                index = joint[len(self.scope)]
-                dense = self.problem.result_kind(index) is LevelKind.DENSE
-                self.joiner.iterate(self.scope, self.terms, index, complete=dense)
-        self._run_sections()
-        write(self.problem, self.builder, self.scope, self._total())
+        dense = {index for index in joint if self.problem.result_kind(index) is LevelKind.DENSE}
+        self._iterate(scope, self.value, joint, dense)
+        total = evaluate(self.builder, self.problem.value, scope, self.value)
+        write(self.problem, self.builder, scope, self.builder.lift(total, scope, "val"))
         return tuple(self.builder.nodes)
 
-    def _start(self, number: int, term: Product) -> TermState:
-        cursors = [
-            Cursor(self._unique(access.tensor), Wire(self.root, "ref"), access=access)
-            for access in term.factors
-        ]
-        return TermState(self._unique(f"val{number}"), cursors)
+    def _node(self, expr: Expr) -> Node:
+        problem = self.problem
+        match expr:
+            case Constant(number):
+                return Constant(rounded(number, problem.value))
+            case Access(tensor):
+                return Cursor(self._unique(tensor), Wire(self.root, "ref"), access=expr)
+            case Unary(op, operand):
+                return Applied(op, (self._node(operand),), (False,))
+            case Binary(op, left, right):
+                sides = (left, right)
+                return Applied(
+                    op,
+                    tuple(self._node(side) for side in sides),
+                    tuple(
+                        annihilates(
+                            op, problem.value, background(side, problem.fills, problem.value)
+                        )
+                        for side in sides
+                    ),
+                )
+            case Section():
+                return Running(
+                    expr,
+                    self._node(expr.body),
+                    background(expr, problem.fills, problem.value),
+                    Carrier(self._unique("val")),
+                )
+            case _:
+                raise AssertionError(f"{expr} has no place")
 
     def _unique(self, name: str) -> str:
         chosen, number = name, 2
@@ -61,34 +89,49 @@ class _Lowering:
         self.taken.add(chosen)
         return chosen
 
-    def _run_sections(self) -> None:
-        """Compute the terms whose section hangs directly below the joint levels so far."""
-        depth = len(self.scope)
-        for term, place in zip(self.terms, self.plan.terms, strict=True):
-            if place.section and place.depth == depth and term.value is None:
-                self._run_section(term, place)
+    def _iterate(
+        self, scope: list[Stream], node: Node, loops: Sequence[str], complete: set[str]
+    ) -> None:
+        """Iterate variables below a scope, and run every section where it hangs."""
+        for index in loops:
+            self._settle(scope, node)
+            self.joiner.iterate(scope, node, index, complete=index in complete)
+        self._settle(scope, node)
 
-    def _run_section(self, term: TermState, place: TermPlan) -> None:
-        inner = list(self.scope)
-        for index in place.section:
-            self.joiner.iterate(inner, [term], index)
-        value = product(self.builder, inner, term)
-        streams, value = fold(
-            self.problem, self.builder, inner[len(self.scope) :], place.section, value
+    def _settle(self, scope: list[Stream], node: Node) -> None:
+        for running in list(_pending(node)):
+            if running.section.depth == len(scope):
+                self._run_section(scope, running)
+
+    def _run_section(self, scope: list[Stream], running: Running) -> None:
+        section, value = running.section, self.problem.value
+        inner = list(scope)
+        complete = set(section.loops) if section.complete else set[str]()
+        self._iterate(inner, running.body, section.loops, complete)
+        wide = is_wide(section, value)
+        total = evaluate(self.builder, value, inner, running.body, wide=wide)
+        total = self.builder.lift(total, inner, "val")
+        dense = len(section.kept) == 1 and (
+            section.complete or self._is_dense_result(section.kept[0])
         )
-        term.value = Carrier(term.label, value)
-        if len(self.terms) == 1:
-            self.scope.extend(streams)
-        elif streams:
-            dense = self.problem.result_kind(place.kept[0]) is LevelKind.DENSE
-            term.arriving = Branch(streams[0], [(term.value, "val")], total=dense)
+        running.arriving, running.value.wire = fold(
+            self.problem, self.builder, inner[len(scope) :], section, total, dense=dense
+        )
+        running.total = dense
+        running.done = True
 
-    def _total(self) -> Wire:
-        """Add up the terms and bring the sum to the innermost result level."""
-        total: Wire | None = None
-        for term, spec in zip(self.terms, self.problem.terms, strict=True):
-            value = product(self.builder, self.scope, term)
-            op = "add" if spec.sign > 0 else "sub"
-            total = value if total is None else combine(self.builder, self.scope, op, total, value)
-        assert total is not None
-        return self.builder.lift(total, self.scope, "val")
+    def _is_dense_result(self, index: str) -> bool:
+        return index in self.plan.joint and self.problem.result_kind(index) is LevelKind.DENSE
+
+
+def _pending(node: Node) -> Iterator[Running]:
+    """Yield the sections that have not run, inner ones first."""
+    match node:
+        case Applied():
+            for operand in node.operands:
+                yield from _pending(operand)
+        case Running() if not node.done:
+            yield from _pending(node.body)
+            yield node
+        case _:
+            return

@@ -11,6 +11,11 @@ from fuseflow.samml.errors import LoweringError
 
 _nx = cast(Any, networkx)
 
+
+class OrderError(LoweringError):
+    """Storage orders contradict the loop order, or each other."""
+
+
 MOST_ORDERS = 5040
 """How many topological orders are looked at: all of up to seven free variables."""
 
@@ -55,9 +60,9 @@ def orders(problem: Problem) -> Iterator[tuple[str, ...]]:
         f"{outer} before {inner} by {_reasons(problem, graph, outer, inner)}"
         for outer, inner in cycle
     )
-    raise LoweringError(
+    raise OrderError(
         f"Fusion constraint violation at axis {cycle[0][0]}: no loop order satisfies {steps}; "
-        "store one of these tensors in another mode order, or split the region"
+        "store one of these tensors in another mode order (--auto-convert), or split the region"
     )
 
 
@@ -69,22 +74,33 @@ def check_order(problem: Problem, order: Sequence[str]) -> tuple[str, ...]:
     LoweringError
         It is not a permutation of the index variables, or some tensor is stored otherwise.
     """
+    check_names(problem, order)
+    graph = constraints(problem)
+    rank = {index: position for position, index in enumerate(order)}
+    for outer, inner in graph.edges:
+        if rank[outer] > rank[inner]:
+            raise OrderError(
+                f"Fusion constraint violation at axis {inner}: order '{','.join(order)}' needs "
+                f"{inner} before {outer}, but {_reasons(problem, graph, outer, inner)} stores "
+                f"{outer} above {inner}; use an order with {outer} before {inner}, or store the "
+                "tensor in another mode order (--auto-convert)"
+            )
+    return tuple(order)
+
+
+def check_names(problem: Problem, order: Sequence[str]) -> None:
+    """Check that an order names every index variable once.
+
+    Raises
+    ------
+    LoweringError
+        It does not.
+    """
     wanted = problem.statement.indices
     if sorted(order) != sorted(wanted):
         raise LoweringError(
             f"order '{','.join(order)}' must name each of {', '.join(wanted) or 'no index'} once"
         )
-    graph = constraints(problem)
-    rank = {index: position for position, index in enumerate(order)}
-    for outer, inner in graph.edges:
-        if rank[outer] > rank[inner]:
-            raise LoweringError(
-                f"Fusion constraint violation at axis {inner}: order '{','.join(order)}' needs "
-                f"{inner} before {outer}, but {_reasons(problem, graph, outer, inner)} stores "
-                f"{outer} above {inner}; use an order with {outer} before {inner}, or store the "
-                "tensor in another mode order"
-            )
-    return tuple(order)
 
 
 def _reasons(problem: Problem, graph: Any, outer: str, inner: str) -> str:

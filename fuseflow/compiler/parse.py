@@ -3,10 +3,24 @@
 import re
 from typing import Protocol
 
-from fuseflow.compiler.expr import Access, Add, Expr, Mul, Statement, Sub
+from fuseflow.compiler.expr import (
+    FOLDS,
+    UNARY,
+    Access,
+    Binary,
+    Constant,
+    Expr,
+    Fold,
+    Statement,
+    Unary,
+)
 from fuseflow.samml.errors import ParseError
+from fuseflow.samml.values import number
 
-_TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<mark>[=+\-*(),]))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<mark>[=+\-*(),\[\]]))"
+)
 _END = "the end"
 
 
@@ -16,7 +30,9 @@ def parse(text: str) -> Statement:
     Parameters
     ----------
     text : str
-        Such as ``x(i) = b(i) - C(i,j) * d(j)``; scalars are bare names.
+        Such as ``x(i) = b(i) - C(i,j) * d(j)``; scalars are bare names. There are numbers, a
+        leading ``-``, ``relu(e)``, ``abs(e)``, ``max(e, ...)``, ``min(e, ...)``, and folds
+        ``sum[j](e)``, ``max[j,k](e)``, ``min[j](e)``.
 
     Raises
     ------
@@ -57,22 +73,64 @@ class _Parser:
     def sum(self) -> Expr:
         left = self.product()
         while (operator := self.take("+", "-")) is not None:
-            right = self.product()
-            left = Add(left, right) if operator == "+" else Sub(left, right)
+            left = Binary("add" if operator == "+" else "sub", left, self.product())
         return left
 
     def product(self) -> Expr:
-        left = self.atom()
+        left = self.factor()
         while self.take("*"):
-            left = Mul(left, self.atom())
+            left = Binary("mul", left, self.factor())
         return left
 
+    def factor(self) -> Expr:
+        if not self.take("-"):
+            return self.atom()
+        operand = self.factor()
+        if isinstance(operand, Constant):
+            return Constant(-operand.number)
+        return Unary("neg", operand)
+
     def atom(self) -> Expr:
-        if not self.take("("):
-            return self.access()
-        inner = self.sum()
+        if self.take("("):
+            inner = self.sum()
+            self.expect(")")
+            return inner
+        token, _ = self.tokens[self.at]
+        if token[0].isdigit() or token[0] == ".":
+            self.at += 1
+            return Constant(int(token) if token.isdigit() else number(float(token)))
+        following = self.tokens[self.at + 1][0] if token != _END else _END
+        if token in FOLDS and following == "[":
+            return self.fold()
+        if token in (*UNARY, "max", "min") and following == "(":
+            return self.function()
+        return self.access()
+
+    def fold(self) -> Expr:
+        op = self.name("a fold")
+        self.expect("[")
+        indices = [self.name("an index")]
+        while self.take(","):
+            indices.append(self.name("an index"))
+        self.expect("]")
+        self.expect("(")
+        body = self.sum()
         self.expect(")")
-        return inner
+        return Fold(op, tuple(dict.fromkeys(indices)), body)
+
+    def function(self) -> Expr:
+        op = self.name("a function")
+        self.expect("(")
+        value = self.sum()
+        if op in UNARY:
+            self.expect(")")
+            return Unary(op, value)
+        self.expect(",")
+        value = Binary(op, value, self.sum())
+        while self.take(","):
+            value = Binary(op, value, self.sum())
+        self.expect(")")
+        return value
 
     def access(self) -> Access:
         name = self.name("a tensor")
@@ -157,6 +215,6 @@ def einsum(subscripts: str, *operands: Named | None, result: str = "X") -> State
         if operand is not None and named.setdefault(name, operand) is not operand:
             raise ParseError(f"two operands are named '{name}': rename one")
         access = Access(name, tuple(part))
-        value = access if value is None else Mul(value, access)
+        value = access if value is None else Binary("mul", value, access)
     assert value is not None
     return Statement(Access(result, tuple(output)), value)

@@ -4,9 +4,10 @@
 step        what it does
 ==========  ======================================================================
 order       collects the loop orders that the storage formats allow
-plan        places every term's reductions in an order
+convert     makes copies of operands where no order is allowed (if asked for)
+plan        places every fold in an order
 cost        picks the cheapest order
-lower       builds the nodes: co-iteration, values, reductions, drops, writers
+lower       builds the nodes: co-iteration, values, folds, drops, writers
 prune       removes what nobody reads
 slack       sets FIFO depths where forks meet again
 ==========  ======================================================================
@@ -16,18 +17,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from fuseflow.compiler.convert import Copy, repairs
 from fuseflow.compiler.cost import choose
-from fuseflow.compiler.declare import Capacity, Sizes, Stored, declare, index_sizes
+from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, declare, index_sizes
 from fuseflow.compiler.expr import Statement
-from fuseflow.compiler.lower import lower
+from fuseflow.compiler.order import OrderError, check_names
 from fuseflow.compiler.parse import parse
+from fuseflow.compiler.plan import Plan
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.prune import prune
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import Format
-from fuseflow.samml.graph import Graph
-from fuseflow.samml.values import INT32, ValueType
+from fuseflow.samml.graph import Graph, Node
+from fuseflow.samml.values import INT32, Number, ValueType
 
 GraphPass: TypeAlias = Callable[[Graph], Graph]
 
@@ -40,16 +43,23 @@ class Lowered:
     ----------
     graph : Graph
     statement : Statement
+        As it was written.
     order : tuple of str
         Loop variables, outermost first.
     formats : dict of str to Format
-        Of every tensor of the statement.
+        Of every tensor that the graph stores.
+    copies : tuple of Copy
+        Operands that the graph reads in another format than their own.
+    result_format : Format
+        What the result is to be converted to, if the graph's format differs.
     """
 
     graph: Graph
     statement: Statement
     order: tuple[str, ...]
     formats: dict[str, Format]
+    copies: tuple[Copy, ...]
+    result_format: Format
 
 
 def compile_statement(
@@ -60,6 +70,9 @@ def compile_statement(
     dims: Mapping[str, int] | None = None,
     order: Sequence[str] | str | None = None,
     capacities: Mapping[str, Capacity] | None = None,
+    fills: Mapping[str, Number] | None = None,
+    auto_convert: bool = False,
+    keep_explicit: bool = False,
     budget: int = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
@@ -80,6 +93,13 @@ def compile_statement(
         Loop order such as ``i,k,j``; the cost model picks one otherwise.
     capacities : mapping of str to int or tuple, optional
         Positions by tensor: of the innermost level, or of every level.
+    fills : mapping of str to number, optional
+        Fills of operands that are not given; 0 by default.
+    auto_convert : bool
+        Read copies in other mode orders where the storage orders contradict the loop order, or
+        each other.
+    keep_explicit : bool
+        Let a compressed result store entries that equal its fill.
     budget, floor : int
         Most and least entries of one FIFO.
     value : ValueType
@@ -97,20 +117,60 @@ def compile_statement(
         order = tuple(part.strip() for part in order.split(",") if part.strip())
     known = tensors if isinstance(tensors, Mapping) else {each.name: each for each in tensors}
     sizes = Sizes(known, dims or {}, capacities or {})
-    problem = Problem(statement, _formats(statement, formats or {}, known))
-    indices = index_sizes(problem, sizes)
-    plan = choose(problem, sizes, indices, order)
-    graph = Graph(
-        name or statement.target.tensor,
+    problem = Problem(
+        statement,
+        _formats(statement, formats or {}, known),
+        {**(fills or {}), **{each.name: each.fill for each in known.values()}},
         value,
-        indices,
-        declare(problem, sizes, indices),
-        lower(problem, plan),
+        keep_explicit,
+    )
+    wanted = problem.formats[statement.target.tensor]
+    indices = index_sizes(problem, sizes)
+    copies: tuple[Copy, ...] = ()
+    try:
+        plan, nodes = choose(problem, sizes, indices, order)
+    except LoweringError as error:
+        if not auto_convert or (order is not None and not isinstance(error, OrderError)):
+            raise
+        problem, copies, sizes, plan, nodes = _repaired(problem, sizes, indices, order)
+    graph = Graph(
+        name or statement.target.tensor, value, indices, declare(problem, sizes, indices), nodes
     )
     passes: tuple[GraphPass, ...] = (prune, lambda graph: slack(graph, budget, floor))
     for each in passes:
         graph = each(graph)
-    return Lowered(graph, statement, plan.order, dict(problem.formats))
+    return Lowered(graph, statement, plan.order, dict(problem.formats), copies, wanted)
+
+
+def _repaired(
+    problem: Problem, sizes: Sizes, indices: Mapping[str, int], order: Sequence[str] | None
+) -> tuple[Problem, tuple[Copy, ...], Sizes, Plan, tuple[Node, ...]]:
+    """Compile with copies of operands, for the order that needs the least conversion."""
+    if order is not None:
+        check_names(problem, order)
+    reason: LoweringError | None = None
+    for candidate, repair in repairs(problem, sizes, order):
+        tensors = dict(sizes.tensors)
+        capacities = dict(sizes.capacities)
+        for copy in repair.copies:
+            if copy.tensor in tensors:
+                tensors[copy.name] = Renamed(tensors[copy.tensor], copy.name, copy.format)
+            if isinstance(given := capacities.get(copy.tensor), int):
+                capacities[copy.name] = given
+        read = repair.problem.formats
+        with_copies = Sizes(
+            {name: each for name, each in tensors.items() if name in read},
+            sizes.dims,
+            {name: each for name, each in capacities.items() if name in read},
+        )
+        try:
+            chosen = choose(repair.problem, with_copies, indices, candidate)
+        except LoweringError as error:
+            reason = reason or error
+            continue
+        return repair.problem, repair.copies, with_copies, *chosen
+    assert reason is not None, "there is at least one order"
+    raise reason
 
 
 def _formats(
@@ -127,10 +187,6 @@ def _formats(
                 raise LoweringError(
                     f"tensor '{name}' is stored as {tensor.format}, format {form} was asked for: "
                     "convert the tensor or drop the format"
-                )
-            if tensor.fill:
-                raise LoweringError(
-                    f"tensor '{name}' has fill {tensor.fill}: only fill 0 can be compiled yet"
                 )
             form = tensor.format
         chosen[name] = form or Format.default(len(access.indices))

@@ -1,103 +1,121 @@
-"""Where each term is computed: its private section and the levels it keeps (DESIGN section 5.4).
+"""Where every fold is computed: its private section and the levels it keeps (DESIGN section 5.4).
 
-The result's index variables are iterated jointly by all terms.  A reduction variable
-belongs to its term: from the first one on, the term runs a *section* of its own and
-delivers either one value per joint coordinate, or, where result variables lie inside the
-reduction, the accumulated streams of those.
+The result's index variables are iterated jointly by the whole expression.  A folded variable
+belongs to its fold: from the first one on, the fold runs a *section* of its own and delivers
+either one value per joint coordinate, or, where joint variables lie inside the folded ones, the
+accumulated streams of those.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, children, free
+from fuseflow.compiler.fills import is_complete
 from fuseflow.compiler.problem import Problem
+from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
-from fuseflow.samml.formats import LevelKind
 
 MOST_KEPT = 2
 """Kept levels of the largest accumulator in the catalog."""
 
 
-@dataclass(frozen=True)
-class TermPlan:
-    """The section of one term.
+@dataclass(frozen=True, eq=False)
+class Section(Fold):
+    """A fold with its place in a loop order.
 
     Attributes
     ----------
     depth : int
         How many joint levels lie above the section.
-    section : tuple of str
-        Loop variables that the term iterates by itself, outermost first; empty where the
-        term has no reduction.
+    loops : tuple of str
+        Variables that the section iterates by itself, outermost first.
     kept : tuple of str
-        The result variables among them.
+        The joint variables among them.
+    complete : bool
+        Whether it must visit every point, as its background is not the fold's identity.
     """
 
     depth: int
-    section: tuple[str, ...]
+    loops: tuple[str, ...]
     kept: tuple[str, ...]
+    complete: bool
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A loop order with the joint levels and the section of every term."""
+    """A loop order with the joint levels, and the value with a section for every fold."""
 
     order: tuple[str, ...]
     joint: tuple[str, ...]
-    terms: tuple[TermPlan, ...]
+    value: Expr
 
 
 def plan(problem: Problem, order: Sequence[str]) -> Plan:
-    """Place every term of a problem in a checked loop order.
+    """Place every fold of a problem in a checked loop order.
 
     Raises
     ------
     LoweringError
-        A reduction keeps levels that no accumulator, union or dense result can take.
+        A fold keeps more levels than an accumulator has.
     """
     order = tuple(order)
     joint = problem.storage(problem.target)
-    terms = tuple(_place(term.indices, order, joint) for term in problem.terms)
-    for term, place in zip(problem.terms, terms, strict=True):
-        _check(problem, order, term.factors, place, len(terms))
-    return Plan(order, joint, terms)
+    return Plan(order, joint, _place(problem, with_sums(problem.statement, order), order, joint))
 
 
-def _place(indices: Sequence[str], order: tuple[str, ...], joint: tuple[str, ...]) -> TermPlan:
-    own = [index for index in order if index in indices]
-    first = next((k for k, index in enumerate(own) if index not in joint), None)
-    if first is None:
-        return TermPlan(0, (), ())
-    inner = [index for index in own[first:] if index in joint]
-    if not inner:
-        depth = max((joint.index(index) + 1 for index in own[:first]), default=0)
-        return TermPlan(depth, tuple(own[first:]), ())
-    last = order.index(inner[-1])
-    start = order.index(own[first])
-    kept = tuple(index for index in order[start : last + 1] if index in joint)
-    section = tuple(index for index in order[start:] if index in kept or index in own[first:])
-    return TermPlan(joint.index(kept[0]), section, kept)
+def sections(expr: Expr) -> Iterator[Section]:
+    """Yield the sections of a placed expression, inner ones first."""
+    for child in children(expr):
+        yield from sections(child)
+    if isinstance(expr, Section):
+        yield expr
 
 
-def _check(
-    problem: Problem, order: tuple[str, ...], factors: Sequence[object], place: TermPlan, terms: int
-) -> None:
-    if len(place.kept) < MOST_KEPT:
-        return
-    term = " * ".join(map(str, factors))
-    reduced = next(index for index in place.section if index not in place.kept)
-    where = f"order '{','.join(order)}' sums {term} over {reduced} outside {', '.join(place.kept)}"
-    joint = problem.storage(problem.target)
-    better = joint[: joint.index(place.kept[-1])]
-    way_out = f"use an order with {', '.join(better)} before {reduced}"
-    if len(place.kept) > MOST_KEPT:
-        raise LoweringError(f"{where}: an accumulator keeps at most {MOST_KEPT} levels; {way_out}")
-    if terms > 1:
+def _place(problem: Problem, expr: Expr, order: tuple[str, ...], joint: tuple[str, ...]) -> Expr:
+    match expr:
+        case Access() | Constant():
+            return expr
+        case Unary(op, operand):
+            return Unary(op, _place(problem, operand, order, joint))
+        case Binary(op, left, right):
+            return Binary(
+                op, _place(problem, left, order, joint), _place(problem, right, order, joint)
+            )
+        case Fold():
+            return _section(problem, expr, order, joint)
+
+
+def _section(
+    problem: Problem, fold: Fold, order: tuple[str, ...], joint: tuple[str, ...]
+) -> Section:
+    own = [index for index in order if index in free(fold.body)]
+    first = next(k for k, index in enumerate(own) if index in fold.indices)
+    inner = [joint.index(index) for index in own[first:] if index not in fold.indices]
+    # Levels that the fold lacks are kept only between two of its own.
+    kept = joint[min(inner) : max(inner) + 1] if inner else ()
+    loops = tuple(index for index in order if index in (*kept, *own[first:]))
+    depth = max((joint.index(index) + 1 for index in own[:first]), default=0)
+    if kept:
+        depth = min(inner)
+    if len(kept) > MOST_KEPT:
         raise LoweringError(
-            f"{where}: a sum with other terms cannot join above a stream that is already "
-            f"accumulated; {way_out}, or split the region"
+            f"{outside(order, fold, kept)}: an accumulator keeps at most {MOST_KEPT} levels; "
+            f"{inside(joint, fold, kept)}"
         )
-    if any(problem.result_kind(index) is LevelKind.DENSE for index in place.kept):
-        raise LoweringError(
-            f"{where}, and '{problem.target.tensor}' needs complete fibers there, which two kept "
-            f"levels do not give; {way_out}, or store the result compressed"
-        )
+    body = _place(problem, fold.body, order, (*joint[:depth], *loops))
+    complete = is_complete(fold, problem.fills, problem.value)
+    return Section(fold.op, fold.indices, body, depth, loops, kept, complete)
+
+
+def outside(order: Sequence[str], fold: Fold, kept: Sequence[str]) -> str:
+    """Say that an order folds outside of kept levels."""
+    return (
+        f"order '{','.join(order)}' folds {fold.body} over {','.join(fold.indices)} outside "
+        f"{', '.join(kept)}"
+    )
+
+
+def inside(joint: Sequence[str], fold: Fold, kept: Sequence[str]) -> str:
+    """Say what order would need a smaller accumulator."""
+    better = ", ".join(joint[: joint.index(kept[-1])])
+    return f"use an order with {better} before {', '.join(fold.indices)} (--auto-convert)"

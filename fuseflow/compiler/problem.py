@@ -1,36 +1,56 @@
-"""What every compiler step reads: a statement in normal form with the formats of its tensors."""
+"""What every compiler step reads: a statement with the formats, fills and type of its tensors."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from fuseflow.compiler.expr import Access, Product, Statement, products
+from fuseflow.compiler.expr import Access, Statement, constants
+from fuseflow.compiler.fills import background, rounded
+from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
-from fuseflow.samml.formats import Format, LevelKind
+from fuseflow.samml.formats import LARGEST_RANK, Format, LevelKind
 from fuseflow.samml.graph import Extent
+from fuseflow.samml.values import INT32, Number, ValueType
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A statement and the formats that it is compiled for.
+    """A statement and what it is compiled for.
 
     Attributes
     ----------
     statement : Statement
     formats : mapping of str to Format
         One per tensor of the statement.
+    fills : mapping of str to number
+        Of operands; 0 where one is not named.
+    value : ValueType
+    keep_explicit : bool
+        Whether a compressed result may store entries that equal its fill.
 
     Raises
     ------
     LoweringError
-        A format is missing or has another rank than its tensor.
+        A format is missing or has another rank than its tensor, a rank is not supported, or a
+        constant is no value of the type.
     """
 
     statement: Statement
     formats: Mapping[str, Format]
+    fills: Mapping[str, Number] = field(default_factory=dict[str, Number])
+    value: ValueType = INT32
+    keep_explicit: bool = False
 
     def __post_init__(self) -> None:
+        for constant in constants(self.statement.value):
+            self._check_constant(constant)
         for access in (self.statement.target, *self.statement.operands):
+            if len(access.indices) > LARGEST_RANK:
+                raise LoweringError(
+                    f"'{access}' has rank {len(access.indices)}, above the supported "
+                    f"{LARGEST_RANK}: merge modes beforehand"
+                )
             form = self.formats.get(access.tensor)
             if form is None:
                 raise LoweringError(f"tensor '{access.tensor}' has no format")
@@ -40,10 +60,23 @@ class Problem:
                     f"{form.rank}: give a format with one letter per index"
                 )
 
+    def _check_constant(self, constant: Number) -> None:
+        """Check that a constant is a whole number of an integer type, or rounds to a finite one."""
+        fits = (
+            math.isfinite(rounded(constant, self.value))
+            if self.value.is_float
+            else self.value.holds(constant)
+        )
+        if not fits:
+            raise LoweringError(
+                f"constant {constant} is no value of {self.value.name}: use a value type that "
+                "holds it (--type fp32)"
+            )
+
     @cached_property
-    def terms(self) -> tuple[Product, ...]:
-        """The signed products that are summed."""
-        return products(self.statement.value)
+    def result_fill(self) -> Number:
+        """The value of a result entry at which no operand stores anything."""
+        return background(with_sums(self.statement), self.fills, self.value)
 
     @property
     def target(self) -> Access:

@@ -1,71 +1,64 @@
-"""The value of a product, and its sums: reduce, or an accumulator (DESIGN section 5.4)."""
+"""Folds: reduce, or an accumulator (DESIGN section 5.4)."""
 
 from collections.abc import Sequence
 
 from fuseflow.compiler.builder import Builder, Link, Stream, Wire
-from fuseflow.compiler.iterate import TermState
+from fuseflow.compiler.plan import Section
 from fuseflow.compiler.problem import Problem
-from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.graph import ParamValue
+from fuseflow.samml.values import ValueType
 
 
-def combine(builder: Builder, scope: Sequence[Stream], op: str, a: Wire, b: Wire) -> Wire:
-    """Combine two values at the deeper one's level; the other is repeated."""
-    deeper = scope[: max(a.rank, b.rank)]
-    return builder.alu(op, op, builder.lift(a, deeper, "val"), builder.lift(b, deeper, "val"))
-
-
-def product(builder: Builder, scope: Sequence[Stream], term: TermState) -> Wire:
-    """Load every factor where its last level is and multiply them, left to right."""
-    if term.value is not None:
-        return term.value.wire
-    value: Wire | None = None
-    for cursor in term.cursors:
-        outputs = builder.add(
-            "array",
-            f"array_{cursor.name}",
-            {"ref": builder.role(cursor.wire, "ref")},
-            {"tensor": cursor.access.tensor},
-        )
-        loaded = Wire(outputs["out"], "val")
-        value = loaded if value is None else combine(builder, scope, "mul", value, loaded)
-    assert value is not None
-    return value
+def is_wide(section: Section, value: ValueType) -> bool:
+    """Whether a section's products and inner sums are wider than its values."""
+    return section.op == "sum" and value.wide is not value
 
 
 def fold(
-    problem: Problem, builder: Builder, scope: Sequence[Stream], section: Sequence[str], value: Wire
+    problem: Problem,
+    builder: Builder,
+    scope: Sequence[Stream],
+    section: Section,
+    value: Wire,
+    *,
+    dense: bool,
 ) -> tuple[list[Stream], Wire]:
-    """Sum a section's value over its reduction variables, innermost first.
+    """Fold a section's value over its folded variables, innermost first.
 
     Parameters
     ----------
     problem : Problem
     builder : Builder
     scope : sequence of Stream
-        The section's streams, outermost first, aligned with `section`.
-    section : sequence of str
+        The section's streams, outermost first, aligned with its loops.
+    section : Section
     value : Wire
-        The product, at the innermost stream's level.
+        The body's value, at the innermost stream's level.
+    dense : bool
+        Whether the one kept level must have every coordinate.
 
     Returns
     -------
     list of Stream
         One coordinate stream per kept variable; the innermost carries ``val`` too.
     Wire
-        The sum, at the innermost kept level.
+        The folded value, at the innermost kept level.
     """
     kept: list[tuple[str, Stream]] = []
-    joint = problem.target.indices
-    for index, stream in zip(reversed(section), reversed(scope), strict=True):
-        if index in joint:
+    for index, stream in zip(reversed(section.loops), reversed(scope), strict=True):
+        params: dict[str, ParamValue] = {} if section.op == "sum" else {"op": section.op}
+        last = index == section.loops[0]
+        if is_wide(section, problem.value) and not last:
+            params["wide"] = True
+        if index in section.kept:
             kept.insert(0, (index, stream))
         elif not kept:
-            outputs = builder.add("reduce", f"reduce_{index}", {"val": builder.role(value, "val")})
-            value = Wire(outputs["out"], "val")
+            links = {"val": builder.role(value, "val")}
+            value = Wire(builder.add("reduce", f"reduce_{index}", links, params)["out"], "val")
         else:
-            dense = index == section[0] and problem.result_kind(kept[-1][0]) is LevelKind.DENSE
-            kept, value = _accumulate(problem, builder, index, kept, value, dense=dense)
+            if dense and last:
+                params["mode"] = "dense"
+            kept, value = _accumulate(problem, builder, index, kept, value, params)
     return [stream for _, stream in kept], value
 
 
@@ -75,8 +68,7 @@ def _accumulate(
     index: str,
     kept: list[tuple[str, Stream]],
     value: Wire,
-    *,
-    dense: bool,
+    params: dict[str, ParamValue],
 ) -> tuple[list[tuple[str, Stream]], Wire]:
     streams = [stream for _, stream in kept]
     links = {
@@ -85,13 +77,11 @@ def _accumulate(
     }
     if len(kept) > 1:
         links["outer"] = Link(streams[0], ("crd",), ("crd",))
-    params: dict[str, ParamValue] = {
+    shape: dict[str, ParamValue] = {
         "kept": len(kept),
         "size": tuple(problem.extent(name) for name, _ in kept),
     }
-    if dense:
-        params["mode"] = "dense"
-    outputs = builder.add("accumulate", f"accumulate_{index}", links, params)
+    outputs = builder.add("accumulate", f"accumulate_{index}", links, shape | params)
     made = [outputs["outer"], outputs["out"]] if len(kept) > 1 else [outputs["out"]]
     names = [name for name, _ in kept]
     return list(zip(names, made, strict=True)), Wire(outputs["out"], "val")

@@ -15,6 +15,12 @@ from fuseflow.samml.units import UnitEdge, UnitGraph, UnitInstance, flatten
 DEFAULT_BUDGET = 4096
 """Most entries of one FIFO, unless the caller says otherwise."""
 
+BURST = 16
+"""Entries behind an intersection, so that it runs on while what follows a match is busy with it.
+
+Matches come in bursts, and each may open a long fiber.  Sixteen entries cost the LUT RAM of two.
+"""
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -59,11 +65,19 @@ def slack(graph: Graph, budget: int = DEFAULT_BUDGET, floor: int = 0) -> Graph:
                 f"branches of fork '{limit.fork}' meet there; split the region at "
                 f"'{limit.fork}', use another order, or raise the budget"
             )
+    merges = {node.name for node in graph.nodes if node.primitive == "intersect"}
     nodes = tuple(
         replace(
             node,
             inputs=tuple(
-                replace(edge, depth=max(floor, bound[f"{node.name}.{edge.port}"].depth))
+                replace(
+                    edge,
+                    depth=max(
+                        floor,
+                        bound[f"{node.name}.{edge.port}"].depth,
+                        min(BURST, budget) if edge.node in merges else 0,
+                    ),
+                )
                 for edge in node.inputs
             ),
         )

@@ -1,17 +1,63 @@
-"""The truth that results are judged against: dense evaluation in float64 (DESIGN section 4)."""
+"""The truth that results are judged against: dense evaluation in float64 (DESIGN section 4).
+
+Beside every value stands how far a result of the graph's arithmetic may be from it: a running
+error analysis in which each operation adds its rounding, a sum of n terms that of n - 1
+additions whatever their order, and errors of operands propagate.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fuseflow.compiler.expr import Product, Statement, products
+from fuseflow.compiler.expr import (
+    Access,
+    Binary,
+    Constant,
+    Expr,
+    Fold,
+    Statement,
+    Unary,
+    factors,
+)
+from fuseflow.compiler.fills import rounded
+from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import TensorError
+from fuseflow.samml.values import FP32, ValueType
+
+Reals: TypeAlias = NDArray[np.float64]
+
+DENSE_LIMIT = 1 << 24
+"""Most elements of an array that is evaluated; beyond, only the golden meaning judges."""
+
+_BINARY: dict[str, Any] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
+}  # fmt: skip
+_UNARY: dict[str, Any] = {"neg": np.negative, "abs": np.abs, "relu": partial(np.maximum, 0.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """A dense evaluation.
+
+    Attributes
+    ----------
+    value : ndarray of float64
+    bound : ndarray of float64
+        Largest distance that rounding explains; 0 for integers.
+    """
+
+    value: Reals
+    bound: Reals
 
 
 def evaluate(
-    statement: Statement, arrays: Mapping[str, NDArray[np.generic]]
-) -> NDArray[np.float64]:
+    statement: Statement, arrays: Mapping[str, NDArray[Any]], value: ValueType = FP32
+) -> Truth | None:
     """Evaluate a statement on dense arrays with fills in place.
 
     Parameters
@@ -19,26 +65,30 @@ def evaluate(
     statement : Statement
     arrays : mapping of str to ndarray
         One per operand, in mode order.
+    value : ValueType
+        Whose arithmetic the bound is for.
 
     Returns
     -------
-    ndarray of float64
-        In the mode order of the target.
+    Truth or None
+        In the mode order of the target; None where some array exceeds `DENSE_LIMIT`.
 
     Raises
     ------
     TensorError
         An operand is missing, has another rank, or two disagree about an index's size.
     """
-    sizes = _sizes(statement, arrays)
-    shape = tuple(sizes[index] for index in statement.target.indices)
-    total = np.zeros(shape)
-    for term in products(statement.value):
-        total += term.sign * _product(term, statement.target.indices, arrays)
-    return total
+    work = _Evaluation(value, arrays, _sizes(statement, arrays))
+    with np.errstate(all="ignore"):
+        try:
+            found = work.of(with_sums(statement))
+        except _TooLargeError:
+            return None
+    return Truth(*(work.spread(part, found.indices, statement.target.indices).copy()
+                   for part in (found.value, found.bound)))  # fmt: skip
 
 
-def _sizes(statement: Statement, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, int]:
+def _sizes(statement: Statement, arrays: Mapping[str, NDArray[Any]]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for access in statement.operands:
         array = arrays.get(access.tensor)
@@ -54,14 +104,104 @@ def _sizes(statement: Statement, arrays: Mapping[str, NDArray[np.generic]]) -> d
     return sizes
 
 
-def _product(
-    term: Product, target: tuple[str, ...], arrays: Mapping[str, NDArray[np.generic]]
-) -> NDArray[np.float64]:
-    """Sum one product over its own reduction variables, ready to broadcast to the target."""
-    letter = {index: chr(ord("a") + k) for k, index in enumerate(term.indices)}
-    inputs = ",".join("".join(letter[index] for index in access.indices) for access in term.factors)
-    kept = [index for index in target if index in letter]
-    operands = [np.asarray(arrays[access.tensor], np.float64) for access in term.factors]
-    output = "".join(letter[index] for index in kept)
-    value = np.asarray(np.einsum(f"{inputs}->{output}", *operands, optimize=True))
-    return np.expand_dims(value, tuple(k for k, index in enumerate(target) if index not in letter))
+class _TooLargeError(Exception):
+    """An array exceeds `DENSE_LIMIT`."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A subexpression: its value and error bound over its free variables."""
+
+    indices: tuple[str, ...]
+    value: Reals
+    bound: Reals
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    kind: ValueType
+    arrays: Mapping[str, NDArray[Any]]
+    sizes: Mapping[str, int]
+
+    def of(self, expr: Expr) -> _Part:
+        match expr:
+            case Access(tensor, indices):
+                self._check(indices)
+                array = np.asarray(self.arrays[tensor], np.float64)
+                return _Part(indices, array, np.zeros(array.shape))
+            case Constant(number):
+                return _Part((), np.array(float(rounded(number, self.kind))), np.zeros(()))
+            case Unary(op, operand):
+                inner = self.of(operand)
+                return _Part(inner.indices, _UNARY[op](inner.value), inner.bound)
+            case Binary(op, left, right):
+                return self._binary(op, self.of(left), self.of(right))
+            case Fold("sum", indices, body):
+                return self._sum([self.of(part) for part in factors(body)], indices)
+            case Fold(op, indices, body):
+                return self._extreme(op, self.of(body), indices)
+
+    def _check(self, indices: tuple[str, ...]) -> None:
+        if prod(self.sizes[index] for index in indices) > DENSE_LIMIT:
+            raise _TooLargeError
+
+    def spread(self, array: Reals, have: tuple[str, ...], want: tuple[str, ...]) -> Reals:
+        """Bring an array to more variables, or another order of them."""
+        axes = [have.index(index) for index in want if index in have]
+        missing = tuple(k for k, index in enumerate(want) if index not in have)
+        shape = tuple(self.sizes[index] for index in want)
+        return np.broadcast_to(np.expand_dims(np.transpose(array, axes), missing), shape)
+
+    def _rounding(self, value: Reals, error: Reals, roundings: Any = 1) -> Reals:
+        """Return an error after roundings of a value, or flushes of what is too small."""
+        if not self.kind.is_float:
+            return np.zeros_like(value)
+        unit = roundings * self.kind.unit
+        grown = error + (np.abs(value) + error) * unit / (1 - unit) + roundings * self.kind.smallest
+        return np.where(np.isfinite(value), grown, 0.0)
+
+    def _binary(self, op: str, a: _Part, b: _Part) -> _Part:
+        indices = tuple(dict.fromkeys((*a.indices, *b.indices)))
+        self._check(indices)
+        x, y = (self.spread(part.value, part.indices, indices) for part in (a, b))
+        dx, dy = (self.spread(part.bound, part.indices, indices) for part in (a, b))
+        value = _BINARY[op](x, y)
+        if op in ("max", "min"):
+            return _Part(indices, value, np.maximum(dx, dy))
+        error = dx + dy if op != "mul" else np.abs(x) * dy + np.abs(y) * dx + dx * dy
+        return _Part(indices, value, self._rounding(value, error))
+
+    def _extreme(self, op: str, body: _Part, indices: tuple[str, ...]) -> _Part:
+        axes = tuple(body.indices.index(index) for index in indices)
+        left = tuple(index for index in body.indices if index not in indices)
+        value = _BINARY[op].reduce(body.value, axis=axes, initial=self.kind.identity(op))
+        return _Part(left, value, np.max(body.bound, axis=axes, initial=0.0))
+
+    def _sum(self, parts: list[_Part], indices: tuple[str, ...]) -> _Part:
+        """Sum a product: the magnitudes bound every partial sum, in any order."""
+        everything = tuple(dict.fromkeys(index for part in parts for index in part.indices))
+        left = tuple(index for index in everything if index not in indices)
+        self._check(left)
+        if len(parts) > 2:
+            self._check(everything)
+        value = self._einsum([part.value for part in parts], parts, left)
+        if not self.kind.is_float:
+            return _Part(left, value, np.zeros_like(value))
+        sizes = [np.abs(part.value) + part.bound for part in parts]
+        most = self._einsum(sizes, parts, left)
+        least = self._einsum([np.abs(part.value) for part in parts], parts, left)
+        terms = self._einsum([(size != 0).astype(np.float64) for size in sizes], parts, left)
+        unit = (len(parts) - 1) * self.kind.unit + np.maximum(terms - 1, 0) * self.kind.wide.unit
+        grow = prod(max(1.0, float(size.max(initial=0.0))) for size in sizes)
+        tiny = terms * (len(parts) - 1) * self.kind.smallest * (grow if len(parts) > 2 else 1.0)
+        error = most - least + most * unit / (1 - unit) + tiny + terms * self.kind.wide.smallest
+        return _Part(left, value, self._rounding(value, np.where(np.isfinite(value), error, 0.0)))
+
+    def _einsum(self, arrays: list[Reals], parts: list[_Part], left: tuple[str, ...]) -> Reals:
+        letter = {
+            index: chr(ord("a") + k)
+            for k, index in enumerate(dict.fromkeys(i for part in parts for i in part.indices))
+        }
+        inputs = ",".join("".join(letter[index] for index in part.indices) for part in parts)
+        output = "".join(letter[index] for index in left)
+        return np.asarray(np.einsum(f"{inputs}->{output}", *arrays, optimize=True))

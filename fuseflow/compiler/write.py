@@ -28,12 +28,13 @@ def write(problem: Problem, builder: Builder, scope: Sequence[Stream], value: Wi
     levels = problem.formats[name].levels
     indices = problem.storage(problem.target)
     streams = list(scope)
-    if levels and levels[-1] is LevelKind.COMPRESSED:
+    if levels and levels[-1] is LevelKind.COMPRESSED and not problem.keep_explicit:
         links = {
             "crd": Link(streams[-1], ("crd",), ("crd",)),
             "val": builder.role(value, "val"),
         }
-        streams[-1] = builder.add("drop_value", f"drop_{indices[-1]}", links)["out"]
+        params: dict[str, ParamValue] = {"fill": problem.result_fill} if problem.result_fill else {}
+        streams[-1] = builder.add("drop_value", f"drop_{indices[-1]}", links, params)["out"]
         value = Wire(streams[-1], "val")
     for level in reversed(range(len(levels) - 1)):
         if levels[level] is levels[level + 1] is LevelKind.COMPRESSED:

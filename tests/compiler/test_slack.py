@@ -3,7 +3,7 @@
 import pytest
 
 from fuseflow.compiler import compile_statement
-from fuseflow.compiler.slack import bounds, slack
+from fuseflow.compiler.slack import BURST, bounds, slack
 from fuseflow.samml.errors import CapacityError
 from fuseflow.samml.graph import Connection, Graph, Node
 from fuseflow.samml.units import flatten
@@ -87,3 +87,10 @@ def test_budget() -> None:
     assert "fork 'union_i'" in message
     small = compile_statement(text, formats, order="i,k,m,j", budget=100, dims={"j": 20})
     assert small.graph.indices["j"] == 20
+
+
+@pytest.mark.parametrize(("budget", "depth"), [(4096, BURST), (8, 8)])
+def test_an_intersection_runs_on_while_its_reader_is_busy(budget: int, depth: int) -> None:
+    graph = slack(compile_statement("x(i) = b(i) * c(i)", order="i").graph, budget)
+    behind = [edge for node in graph.nodes for edge in node.inputs if edge.node == "intersect_i"]
+    assert [edge.depth for edge in behind] == [depth] * 3

@@ -1,0 +1,189 @@
+"""Which coordinates of a loop variable an expression visits: sets, before any node is built.
+
+An operand's compressed level gives the set of its stored coordinates; a dense level, a constant
+or an operand that lacks the variable gives every coordinate.  Operations meet or join the sets
+of their operands, as the fill algebra says (`fuseflow.compiler.fills`).
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from fuseflow.compiler.builder import Stream, Wire
+from fuseflow.compiler.expr import Access, Constant
+from fuseflow.compiler.plan import Section
+from fuseflow.compiler.problem import Problem
+from fuseflow.samml.formats import LevelKind
+from fuseflow.samml.values import Number
+
+
+@dataclass
+class Carrier:
+    """Something that rides along joined streams: a reference or a value.
+
+    Attributes
+    ----------
+    name : str
+        Its field in joined bundles.
+    wire : Wire or None
+        Where it is at hand now.
+    nullable : bool
+        Whether a reference may be null there (a union has found nothing).
+    """
+
+    name: str
+    wire: Wire | None = None
+    nullable: bool = False
+
+    @property
+    def here(self) -> Wire:
+        """The wire, which must exist."""
+        assert self.wire is not None
+        return self.wire
+
+
+@dataclass
+class Cursor(Carrier):
+    """The reference of one access, as deep as its levels have been iterated."""
+
+    access: Access = field(default_factory=lambda: Access(""))
+    level: int = 0
+
+
+@dataclass
+class Applied:
+    """An operation; `annihilated` tells which operands' fills decide its result."""
+
+    op: str
+    operands: tuple["Node", ...]
+    annihilated: tuple[bool, ...]
+
+
+@dataclass
+class Running:
+    """A section before, while, and after it runs.
+
+    Attributes
+    ----------
+    section : Section
+    body : Node
+    background : number
+        Its value where it delivers none.
+    value : Carrier
+        Its value, once the section has run.
+    done : bool
+    arriving : list of Stream
+        Accumulated coordinate streams that the next joint levels take, outermost first.
+    total : bool
+        Whether they have every coordinate.
+    """
+
+    section: Section
+    body: "Node"
+    background: Number
+    value: Carrier
+    done: bool = False
+    arriving: list[Stream] = field(default_factory=list[Stream])
+    total: bool = False
+
+
+Node: TypeAlias = Cursor | Constant | Applied | Running
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The coordinates of one operand's level, or those that arrive from a section."""
+
+    source: Cursor | Running
+
+
+@dataclass(frozen=True)
+class Meet:
+    """The coordinates that both have."""
+
+    left: "Coordinates"
+    right: "Coordinates"
+
+
+@dataclass(frozen=True)
+class Join:
+    """The coordinates that either has."""
+
+    left: "Coordinates"
+    right: "Coordinates"
+
+
+Coordinates: TypeAlias = Leaf | Meet | Join
+
+
+@dataclass(frozen=True)
+class Visit:
+    """The coordinates that an expression visits.
+
+    Attributes
+    ----------
+    core : Coordinates or None
+        None for every coordinate.
+    causes : tuple of (Cursor or None)
+        Why every one: the dense levels; None for what lacks the variable.
+    extras : tuple of Coordinates
+        Sets that add no point of interest, but carry what is needed at the others.
+    """
+
+    core: Coordinates | None
+    causes: tuple[Cursor | None, ...] = ()
+    extras: tuple[Coordinates, ...] = ()
+
+
+EVERYWHERE = Visit(None, (None,))
+
+
+def following(problem: Problem, cursor: Cursor) -> str | None:
+    """Return the index variable of a cursor's next level; None where it has none."""
+    storage = problem.storage(cursor.access)
+    return storage[cursor.level] if cursor.level < len(storage) else None
+
+
+def visit(problem: Problem, node: Node, index: str) -> Visit:
+    """Return the coordinates of one loop variable that a node visits."""
+    match node:
+        case Constant():
+            return EVERYWHERE
+        case Cursor():
+            if following(problem, node) != index:
+                return EVERYWHERE
+            if problem.kind(node.access, node.level) is LevelKind.DENSE:
+                return Visit(None, (node,))
+            return Visit(Leaf(node))
+        case Applied(_, operands, annihilated):
+            first, *rest = (visit(problem, operand, index) for operand in operands)
+            return _combine(first, rest[0], *annihilated) if rest else first
+        case Running():
+            return _running(problem, node, index)
+
+
+def _running(problem: Problem, node: Running, index: str) -> Visit:
+    if node.done:
+        return Visit(Leaf(node)) if node.arriving else EVERYWHERE
+    found = visit(problem, node.body, index)
+    if not node.section.complete or found == EVERYWHERE:
+        return found
+    core = () if found.core is None else (found.core,)
+    return Visit(None, (*found.causes, None), (*core, *found.extras))
+
+
+def _combine(left: Visit, right: Visit, left_decides: bool, right_decides: bool) -> Visit:
+    extras = (*left.extras, *right.extras)
+    if left_decides and right_decides:
+        if left.core is None or right.core is None:
+            core = left.core or right.core
+            dense = [cause for cause in (*left.causes, *right.causes) if cause is not None]
+            return Visit(core, () if core else tuple(dense[:1]) or (None,), extras)
+        return Visit(Meet(left.core, right.core), (), extras)
+    if left_decides or right_decides:
+        decides, other = (left, right) if left_decides else (right, left)
+        more = () if other.core is None else (other.core,)
+        return Visit(decides.core, decides.causes, (*extras, *more))
+    if left.core is None or right.core is None:
+        more = tuple(core for core in (left.core, right.core) if core is not None)
+        return Visit(None, (*left.causes, *right.causes), (*extras, *more))
+    return Visit(Join(left.core, right.core), (), extras)
