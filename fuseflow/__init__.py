@@ -7,11 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fuseflow.api import Program, RunResult, VerifyResult, compile
+    from fuseflow.api import Program, RunResult, VerifyResult, compile, load
     from fuseflow.compiler.expr import Statement
     from fuseflow.compiler.parse import einsum
     from fuseflow.samml.errors import FuseFlowError
     from fuseflow.samml.formats import Format
+    from fuseflow.samml.values import ValueType, value_type
     from fuseflow.tensor import Tensor
 
 _HOMES = {
@@ -21,9 +22,12 @@ _HOMES = {
     "RunResult": "fuseflow.api",
     "Statement": "fuseflow.compiler.expr",
     "Tensor": "fuseflow.tensor",
+    "ValueType": "fuseflow.samml.values",
     "VerifyResult": "fuseflow.api",
     "compile": "fuseflow.api",
     "einsum": "fuseflow.compiler.parse",
+    "load": "fuseflow.api",
+    "value_type": "fuseflow.samml.values",
 }
 
 __all__ = [
@@ -33,9 +37,12 @@ __all__ = [
     "RunResult",
     "Statement",
     "Tensor",
+    "ValueType",
     "VerifyResult",
     "compile",
     "einsum",
+    "load",
+    "value_type",
 ]
 
 

@@ -1,6 +1,6 @@
 """The Python API: compile a statement once, then run, generate or verify it.
 
->>> program = fuseflow.compile("X(i,j) = B(i,k) * C(k,j)", B, C)
+>>> program = fuseflow.compile("X(i,j) = B(i,k) * C(k,j)", B, C)  # or load("matmul.gv", B, C)
 >>> program.run().cycles
 >>> program.generate("rtl")
 >>> program.verify().bit_exact
@@ -21,22 +21,57 @@ import numpy as np
 
 from fuseflow.compiler import Access, Lowered, Statement, compile_statement, parse
 from fuseflow.compiler import evaluate as evaluate_dense
-from fuseflow.samml.errors import CapacityError, TensorError, VerificationError
+from fuseflow.compiler.truth import DENSE_LIMIT
+from fuseflow.samml.errors import (
+    CapacityError,
+    SimulationError,
+    TensorError,
+    VerificationError,
+)
 from fuseflow.samml.formats import Format
-from fuseflow.samml.graph import Graph
+from fuseflow.samml.graph import Graph, Role
 from fuseflow.samml.image import TensorImage
-from fuseflow.samml.units import flatten
+from fuseflow.samml.units import UnitGraph, flatten
+from fuseflow.samml.values import INT32, Number, ValueType, value_type
 from fuseflow.tensor import Tensor
+from fuseflow.tensor.conversion import Conversion, ConversionCost
 
 if TYPE_CHECKING:
+    from fuseflow.interchange import Custard, Imported, Signature
+    from fuseflow.traces import Stalls
     from gen.bundle import Bundle
     from sim_models.cycle.result import CycleResult
 
-ERROR_BOUND = 0.0
-"""What integer results may differ from the truth by, modulo the word."""
 
-DENSE_LIMIT = 1 << 24
-"""Most elements of a tensor that is evaluated densely, for the float64 truth."""
+@dataclass(frozen=True)
+class ConversionStep:
+    """A conversion that a program does before or after its graph runs, with what it costs."""
+
+    conversion: Conversion
+    cost: ConversionCost
+
+
+@dataclass(frozen=True, eq=False)
+class Operands:
+    """The operands of a run.
+
+    Attributes
+    ----------
+    given : dict of str to Tensor
+        By the statement's names.
+    stored : dict of str to Tensor
+        As the graph stores them, under its names.
+    steps : tuple of ConversionStep
+        What it took to bring them there.
+    """
+
+    given: dict[str, Tensor]
+    stored: dict[str, Tensor]
+    steps: tuple[ConversionStep, ...]
+
+    def images(self) -> dict[str, TensorImage]:
+        """Return the arrays that the tile holds."""
+        return {name: tensor.image() for name, tensor in self.stored.items()}
 
 
 @dataclass(frozen=True)
@@ -73,14 +108,19 @@ class RunResult:
     bottleneck_unit : str
         That unit.
     overflow : bool
-        Whether an integer operation wrapped.
+        Whether an integer operation wrapped, or a floating-point one gave an infinity.
     max_error : float or None
-        Largest distance to the float64 truth, modulo the integers' word; None where the operands
-        are too large to evaluate densely, so that only the golden meaning judges.
-    error_bound : float
-        What it may be.
+        Largest distance to the float64 truth; modulo the word where integers wrapped. None where
+        the operands are too large to evaluate densely, so that only the golden meaning judges.
+    error_bound : float or None
+        What rounding explains there (`fuseflow.compiler.truth`); 0 for integers.
+    conversions : tuple of ConversionStep
+        Conversions of operands before the graph runs, and of its result afterwards; their cycles
+        are not among `cycles`.
     model : CycleResult
-        Figures per unit and edge.
+        Figures per unit and edge, and the traces where they were asked for.
+    units : UnitGraph
+        The flattened graph that it ran.
     """
 
     result: Tensor
@@ -92,9 +132,42 @@ class RunResult:
     bottleneck_unit: str
     overflow: bool
     max_error: float | None
-    error_bound: float
+    error_bound: float | None
+    conversions: tuple[ConversionStep, ...]
     seconds: Seconds
     model: CycleResult
+    units: UnitGraph
+
+    def write_trace(self, path: str | Path) -> None:
+        """Write every token of every edge: ``.json``, ``.json.gz`` (Perfetto, Chrome) or ``.vcd``.
+
+        Raises
+        ------
+        OutputError
+            The suffix is another one, or the path is a directory.
+        SimulationError
+            The run was not traced.
+        """
+        from fuseflow.traces import write_trace
+
+        write_trace(path, self.units, self._traced())
+
+    def stalls(self) -> Stalls:
+        """Return which units and edges held the run back, and why.
+
+        Raises
+        ------
+        SimulationError
+            The run was not traced.
+        """
+        from fuseflow.traces import find_stalls
+
+        return find_stalls(self.units, self._traced())
+
+    def _traced(self) -> CycleResult:
+        if not self.model.traces:
+            raise SimulationError("the run kept no traces: run it with trace=True")
+        return self.model
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +196,11 @@ class VerifyResult:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A compiled statement with the operands it was compiled for, if any.
+    """A compiled statement, or a graph that was read, with the operands it is for, if any.
 
     Attributes
     ----------
-    lowered : Lowered
+    lowered : Lowered or Imported
     tensors : dict of str to Tensor
         Operands by name.
     capacities : frozenset of str
@@ -135,7 +208,7 @@ class Program:
     seconds : Seconds
     """
 
-    lowered: Lowered
+    lowered: Lowered | Imported
     tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     capacities: frozenset[str] = frozenset()
     seconds: Seconds = Seconds()
@@ -146,8 +219,8 @@ class Program:
         return self.lowered.graph
 
     @property
-    def statement(self) -> Statement:
-        """The statement that was compiled."""
+    def statement(self) -> Statement | Signature:
+        """The statement that was compiled, or what is known of a graph that was read."""
         return self.lowered.statement
 
     @property
@@ -155,13 +228,15 @@ class Program:
         """Loop variables, outermost first."""
         return self.lowered.order
 
-    def run(self, tensors: Mapping[str, Tensor] | None = None) -> RunResult:
+    def run(self, tensors: Mapping[str, Tensor] | None = None, *, trace: bool = False) -> RunResult:
         """Run on the golden model and the cycle model, and compare the two and the truth.
 
         Parameters
         ----------
         tensors : mapping of str to Tensor, optional
             Other operands than the program's own.
+        trace : bool
+            Keep every token of every edge, for `RunResult.write_trace` and `RunResult.stalls`.
 
         Raises
         ------
@@ -172,31 +247,26 @@ class Program:
         VerificationError
             Golden meaning, cycle model and dense evaluation do not agree.
         """
-        operands = self._operands(tensors)
-        return self._run(operands, _images(operands))
+        return self._run(self._operands(tensors), trace=trace)
 
-    def _run(self, operands: Mapping[str, Tensor], images: Mapping[str, TensorImage]) -> RunResult:
+    def _run(self, operands: Operands, *, trace: bool = False) -> RunResult:
         from sim_models.cycle.simulate import simulate
 
+        images = operands.images()
         meant, overflow = self._golden(operands, images)
         shapes = {meant.name: meant.shape}
         units = flatten(self._fitted(meant))
         started = time.perf_counter()
-        model = simulate(units, images, shapes)
+        model = simulate(units, images, shapes, trace=trace)
         seconds = replace(self.seconds, model=time.perf_counter() - started)
-        result = self._tensor(model.outputs)
-        if not _same(result, meant) or model.flags.overflow != overflow:
+        stored = self._tensor(model.outputs)
+        if not _same(stored, meant) or model.flags.overflow != overflow:
             raise VerificationError(
-                f"golden meaning and cycle model disagree about '{result.name}': please report the "
+                f"golden meaning and cycle model disagree about '{stored.name}': please report the "
                 "statement, its formats and its order"
             )
-        error = self._error(result, operands)
-        # Where sums wrap, float64 may have lost the low bits that int32 keeps.
-        if error is not None and error > ERROR_BOUND and not overflow:
-            raise VerificationError(
-                f"result '{result.name}' is {error} away from the dense evaluation: please report "
-                "the statement, its formats and its order"
-            )
+        error, bound = self._error(stored, operands, overflow=overflow)
+        result, steps = self._converted(stored)
         return RunResult(
             result=result,
             cycles=model.cycles,
@@ -211,9 +281,11 @@ class Program:
             bottleneck_unit=model.bottleneck.name,
             overflow=model.flags.overflow,
             max_error=error,
-            error_bound=ERROR_BOUND,
+            error_bound=bound,
+            conversions=(*operands.steps, *steps),
             seconds=seconds,
             model=model,
+            units=units,
         )
 
     def fitted(self) -> Graph:
@@ -230,9 +302,9 @@ class Program:
             return self.graph
         operands = self._operands(None)
         declared = self.graph.tensor(self.statement.target.tensor)
-        if all(map(operator.le, self._volume(operands), declared.positions)):
+        if all(map(operator.le, self._volume(operands.given), declared.positions)):
             return self.graph
-        return self._fitted(self._golden(operands, _images(operands))[0])
+        return self._fitted(self._golden(operands, operands.images())[0])
 
     def generate(self, directory: str | Path) -> Bundle:
         """Write the Verilog bundle of the graph.
@@ -261,12 +333,10 @@ class Program:
         from verif.tile import build_tile
 
         operands = self._operands(tensors)
-        images = _images(operands)
-        run = self._run(operands, images)
-        graph = self._fitted(run.result)
-        tile = build_tile(lambda: Tile(graph))
+        run = self._run(operands)
+        tile = build_tile(lambda: Tile(run.units.graph))
         job = Run(
-            images=images,
+            images=operands.images(),
             shapes={run.result.name: run.result.shape},
             limit=2 * run.cycles + 1000,
         )
@@ -289,38 +359,47 @@ class Program:
             ),
         )
 
-    def _operands(self, tensors: Mapping[str, Tensor] | None) -> dict[str, Tensor]:
+    def _operands(self, tensors: Mapping[str, Tensor] | None) -> Operands:
         given = {**self.tensors, **(tensors or {})}
-        known = [access.tensor for access in self.statement.operands]
-        for name in given:
+        known = {access.tensor for access in self.statement.operands}
+        for name, tensor in given.items():
             if name not in known:
                 raise TensorError(f"'{self.statement}' has no operand '{name}'")
-        operands: dict[str, Tensor] = {}
-        for access in self.statement.operands:
-            tensor = given.get(access.tensor)
-            if tensor is None:
+            if tensor.value != self.graph.value:
                 raise TensorError(
-                    f"operand '{access.tensor}' has no tensor: give one (--tensor "
-                    f"{access.tensor}=FILE)"
+                    f"operand '{name}' is {tensor.value.name}, the program is compiled for "
+                    f"{self.graph.value.name}: give both one value type"
                 )
-            wanted = self.lowered.formats[access.tensor]
-            if tensor.format != wanted:
-                tensor = tensor.convert(wanted)
-            _check_capacity(tensor, self.graph)
-            operands[access.tensor] = tensor
-        return operands
+        sources = {copy.name: copy.tensor for copy in self.lowered.copies}
+        stored: dict[str, Tensor] = {}
+        steps: list[ConversionStep] = []
+        for declared in self.graph.tensors:
+            if declared.role == Role.INPUT:
+                source = given.get(sources.get(declared.name, declared.name))
+                if source is None:
+                    raise TensorError(
+                        f"operand '{declared.name}' has no tensor: give one (--tensor "
+                        f"{declared.name}=FILE)"
+                    )
+                if source.fill != declared.fill:
+                    raise TensorError(
+                        f"operand '{source.name}' has fill {source.fill}, the program is compiled "
+                        f"for {declared.fill}: compile it with this operand"
+                    )
+                stored[declared.name], step = _convert(source, declared.name, declared.format)
+                steps += step
+                _check_capacity(stored[declared.name], self.graph)
+        return Operands({name: given[name] for name in known}, stored, tuple(steps))
 
-    def _golden(
-        self, operands: Mapping[str, Tensor], images: Mapping[str, TensorImage]
-    ) -> tuple[Tensor, bool]:
+    def _golden(self, operands: Operands, images: Mapping[str, TensorImage]) -> tuple[Tensor, bool]:
         """Return the golden result, however large it is, and whether an operation wrapped."""
         from sim_models import golden
 
         target = self.statement.target
         meant = golden.evaluate(
-            self._with_room(self._volume(operands)),
+            self._with_room(self._volume(operands.given)),
             images,
-            {target.tensor: self._shape(operands)},
+            {target.tensor: self._shape(operands.given)},
         )
         return self._tensor(meant.outputs), meant.flags.overflow
 
@@ -338,26 +417,62 @@ class Program:
     def _volume(self, operands: Mapping[str, Tensor]) -> tuple[int, ...]:
         """Return the positions of every level of a result without a zero."""
         shape = self._shape(operands)
-        form = self.lowered.formats[self.statement.target.tensor]
+        form = self.graph.tensor(self.statement.target.tensor).format
         return tuple(accumulate([shape[mode] for mode in form.order], operator.mul))
 
     def _tensor(self, outputs: Mapping[str, TensorImage]) -> Tensor:
         name = self.statement.target.tensor
         declared = self.graph.tensor(name)
         return Tensor.from_image(
-            name, outputs[name], declared.format, fill=declared.fill, value=self.graph.value
-        )
+            name, outputs[name], declared.format, fill=declared.fill, value=self.graph.value,
+            computed=True,
+        )  # fmt: skip
 
-    def _error(self, result: Tensor, operands: Mapping[str, Tensor]) -> float | None:
-        """Return the largest distance to the float64 truth, modulo the integers' word."""
-        if max(math.prod(tensor.shape) for tensor in (result, *operands.values())) > DENSE_LIMIT:
-            return None
-        truth = evaluate_dense(
-            self.statement, {name: tensor.to_numpy() for name, tensor in operands.items()}
-        )
-        word = float(1 << self.graph.value.bits)
-        difference = np.abs(result.to_numpy() - truth) % word
-        return float(np.minimum(difference, word - difference).max(initial=0.0))
+    def _converted(self, stored: Tensor) -> tuple[Tensor, list[ConversionStep]]:
+        """Bring the graph's result to the format that was asked for."""
+        return _convert(stored, stored.name, self.lowered.result_format)
+
+    def _error(
+        self, result: Tensor, operands: Operands, *, overflow: bool
+    ) -> tuple[float | None, float | None]:
+        """Return the largest distance to the float64 truth, and what rounding explains there.
+
+        Raises
+        ------
+        VerificationError
+            The distance is larger, though nothing overflowed.
+        """
+        statement = self.statement
+        if not isinstance(statement, Statement):
+            return None, None
+        if max(math.prod(t.shape) for t in (result, *operands.given.values())) > DENSE_LIMIT:
+            return None, None
+        value = self.graph.value
+        arrays = {name: tensor.to_numpy() for name, tensor in operands.given.items()}
+        truth = evaluate_dense(statement, arrays, value)
+        if truth is None:
+            return None, None
+        found = result.to_numpy().astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            error = np.abs(found - truth.value)
+        if overflow and not value.is_float:
+            word = float(1 << value.bits)
+            error = np.minimum(error % word, word - error % word)
+        same = (found == truth.value) | (np.isnan(found) & np.isnan(truth.value))
+        error = np.where(same, 0.0, error)
+        if not error.size:
+            return 0.0, 0.0
+        worst = np.unravel_index(np.argmax(error - truth.bound), error.shape)
+        blame = "please report the statement, its formats and its order"
+        if not isinstance(self.lowered, Lowered):
+            blame = f"the graph computes something else than '{statement}'"
+        if error[worst] > truth.bound[worst] and not overflow:
+            raise VerificationError(
+                f"result '{result.name}' is {error[worst]} away from the dense evaluation at "
+                f"{tuple(map(int, worst))}, rounding explains {truth.bound[worst]}: {blame}"
+            )
+        largest = np.unravel_index(np.argmax(error), error.shape)
+        return float(error[largest]), float(truth.bound[largest])
 
     def _fitted(self, result: Tensor) -> Graph:
         """Return the graph with room for a result; a capacity that was asked for stays.
@@ -389,8 +504,12 @@ class Program:
         return replace(self.graph, tensors=tensors)
 
 
-def _images(operands: Mapping[str, Tensor]) -> dict[str, TensorImage]:
-    return {name: tensor.image() for name, tensor in operands.items()}
+def _convert(tensor: Tensor, name: str, form: Format) -> tuple[Tensor, list[ConversionStep]]:
+    """Store a tensor in a format under a name; no step where it is stored so already."""
+    if tensor.format == form:
+        return tensor.rename(name), []
+    step = Conversion(tensor.name, name, tensor.format, form)
+    return step.apply(tensor), [ConversionStep(step, step.cost(tensor))]
 
 
 def _check_capacity(tensor: Tensor, graph: Graph) -> None:
@@ -407,9 +526,8 @@ def _check_capacity(tensor: Tensor, graph: Graph) -> None:
 
 
 def _same(left: Tensor, right: Tensor) -> bool:
-    """Tell whether two tensors store the same entries at the same places."""
-    same = all(map(np.array_equal, left.entries(), right.entries()))
-    return same and left.positions == right.positions
+    """Tell whether two tensors of one format store the same words at the same places."""
+    return all(map(np.array_equal, left.levels.arrays, right.levels.arrays))
 
 
 def compile(
@@ -419,6 +537,10 @@ def compile(
     order: Sequence[str] | str | None = None,
     dims: Mapping[str, int] | None = None,
     capacities: Mapping[str, int | Sequence[int]] | None = None,
+    value: ValueType | str | None = None,
+    fills: Mapping[str, Number] | None = None,
+    auto_convert: bool = False,
+    keep_explicit: bool = False,
 ) -> Program:
     """Compile a statement to a program.
 
@@ -427,15 +549,23 @@ def compile(
     statement : Statement or str
         Such as ``X(i,j) = B(i,k) * C(k,j)``, or what `einsum` returns.
     *operands : Tensor
-        Real operands, matched by name; they give formats, capacities and densities.
+        Real operands, matched by name; they give formats, fills, capacities and densities.
     formats : mapping of str to Format or str, optional
-        By tensor name; operands are converted where theirs differ.
+        By tensor name; a program converts operands where theirs differ, and counts it.
     order : sequence of str or str, optional
         Loop order, such as ``i,k,j``; the cost model picks one otherwise.
     dims : mapping of str to int, optional
         Capacity of index variables that no operand bounds.
     capacities : mapping of str to int or sequence of int, optional
         Positions that the tile reserves for a tensor: of its innermost level, or of every level.
+    value : ValueType or str, optional
+        The value type: that of the operands by default, or int32.
+    fills : mapping of str to number, optional
+        What operands that are not given are where they store nothing; 0 by default.
+    auto_convert : bool
+        Where storage orders contradict each other or the loop order, convert tensors.
+    keep_explicit : bool
+        Let a compressed result store entries that equal its fill.
 
     Raises
     ------
@@ -445,16 +575,18 @@ def compile(
     if isinstance(statement, str):
         statement = parse(statement)
     wanted = _formats(statement, formats or {})
-    tensors: dict[str, Tensor] = {}
-    for tensor in operands:
-        if tensor.name in tensors and tensor is not tensors[tensor.name]:
-            raise TensorError(f"two operands are named '{tensor.name}': rename one")
-        tensors[tensor.name] = tensor
-    for name, tensor in tensors.items():
-        form = wanted.get(name, tensor.format)
-        tensors[name] = tensor if tensor.format == form else tensor.convert(form)
+    tensors, stored = _stored(operands, wanted)
     lowered = compile_statement(
-        statement, wanted, tensors=tensors, dims=dims, order=order, capacities=capacities
+        statement,
+        wanted,
+        tensors=stored,
+        dims=dims,
+        order=order,
+        capacities=capacities,
+        value=_value_type(value, operands),
+        fills=fills,
+        auto_convert=auto_convert,
+        keep_explicit=keep_explicit,
     )
     return Program(
         lowered,
@@ -462,6 +594,80 @@ def compile(
         frozenset(capacities or ()),
         Seconds(compile=time.perf_counter() - started),
     )
+
+
+def load(
+    source: str | Path | Custard,
+    *operands: Tensor,
+    einsum: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    capacities: Mapping[str, int | Sequence[int]] | None = None,
+    value: ValueType | str | None = None,
+) -> Program:
+    """Read a dataflow graph of Custard, the compiler of the Sparse Abstract Machine.
+
+    Parameters
+    ----------
+    source : str or Path or Custard
+        A ``.gv`` file.
+    *operands : Tensor
+        Real operands, matched by name; a program converts them to the formats of the file.
+    einsum : str, optional
+        The statement that the graph computes; results are judged against it.
+    dims, capacities, value
+        As for `compile`.
+
+    Raises
+    ------
+    ParseError, LoweringError, CapacityError, TensorError
+    """
+    from fuseflow.interchange import Custard, open_custard
+
+    started = time.perf_counter()
+    read = source if isinstance(source, Custard) else open_custard(source)
+    tensors, stored = _stored(operands, read.formats)
+    lowered = read.lower(
+        list(stored.values()),
+        einsum=einsum,
+        dims=dims,
+        capacities=capacities,
+        value=_value_type(value, operands),
+    )
+    return Program(
+        lowered,
+        tensors,
+        frozenset(capacities or ()),
+        Seconds(compile=time.perf_counter() - started),
+    )
+
+
+def _stored(
+    operands: Sequence[Tensor], formats: Mapping[str, Format]
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return operands by name, as they are and in the formats that a graph stores them in."""
+    tensors: dict[str, Tensor] = {}
+    for tensor in operands:
+        if tensor.name in tensors and tensor is not tensors[tensor.name]:
+            raise TensorError(f"two operands are named '{tensor.name}': rename one")
+        tensors[tensor.name] = tensor
+    stored = {
+        name: _convert(tensor, name, formats.get(name, tensor.format))[0]
+        for name, tensor in tensors.items()
+    }
+    return tensors, stored
+
+
+def _value_type(value: ValueType | str | None, operands: Sequence[Tensor]) -> ValueType:
+    if isinstance(value, str):
+        value = value_type(value)
+    for tensor in operands:
+        if value is not None and tensor.value != value:
+            raise TensorError(
+                f"operand '{tensor.name}' is {tensor.value.name}, not {value.name}: give all "
+                "operands one value type"
+            )
+        value = tensor.value
+    return value or INT32
 
 
 def _formats(statement: Statement, formats: Mapping[str, Format | str]) -> dict[str, Format]:

@@ -1,4 +1,4 @@
-"""The command line: compile, run, generate, verify, doctor.
+"""The command line: compile, run, generate, verify, compare, doctor.
 
 Every command takes ``--json FILE`` (``-`` is standard output).  What a user can do wrong is
 reported in one line on standard error with exit code 1; nothing is left half-written.
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec, TypeVar
 
 import typer
 
+from fuseflow.arguments import takes_options
 from fuseflow.progress import progress
 from fuseflow.samml.errors import FuseFlowError, ParseError
 
 if TYPE_CHECKING:
+    from fuseflow.options import Options
     from fuseflow.samml.graph import Graph
 
 app = typer.Typer(
@@ -33,48 +35,70 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 Expression = Annotated[
-    str, typer.Argument(metavar="EXPR", help="A statement, such as 'X(i,j) = B(i,k) * C(k,j)'.")
+    str,
+    typer.Argument(
+        metavar="EXPR|GRAPH.gv",
+        help="A statement, such as 'X(i,j) = B(i,k) * C(k,j)', or a graph of SAM's compiler.",
+    ),
 ]
 Source = Annotated[
-    str, typer.Argument(metavar="EXPR|DIR", help="A statement, or what compile wrote.")
+    str,
+    typer.Argument(
+        metavar="EXPR|GRAPH.gv|DIR", help="A statement, a graph, or what compile wrote."
+    ),
 ]
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Directory to write.")]
-Tensors = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tensor", metavar="B=FILE", help="An operand: .mtx, .tns or .npz; a scalar's number."
-    ),
-]
-Formats = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--format",
-        metavar="B=CSR",
-        help="CSR, CSC, DCSR, DCSC, dense, sparse, or a letter per level (s compressed, d dense) "
-        "and the mode order, such as ss:1,0.",
-    ),
-]
-Order = Annotated[
-    str | None, typer.Option("--order", metavar="i,k,j", help="Loop order, outermost first.")
-]
-Dims = Annotated[
-    list[str] | None,
-    typer.Option("--dim", metavar="i=1024", help="Largest size of an index variable."),
-]
-Capacities = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--capacity",
-        metavar="B=65536",
-        help="Positions that the tile reserves for a tensor: of its last level, or of every "
-        "level, separated by commas.",
-    ),
-]
-Rounded = Annotated[bool, typer.Option("--round", help="Round fractions in operands to integers.")]
 Result = Annotated[
     Path | None,
     typer.Option("--result", metavar="FILE", help="Write the result: .mtx, .tns or .npz."),
 ]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        "--trace",
+        metavar="FILE",
+        help="Write what happened on every edge in every cycle: .json or .json.gz (Perfetto, "
+        "Chrome), or .vcd.",
+    ),
+]
+Stalling = Annotated[
+    bool, typer.Option("--stalls", help="Say which units and edges held the run back, and why.")
+]
+Kernels = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KERNEL]...", help="Names, globs or classes of kernels; class single by default."
+    ),
+]
+ComparedType = Annotated[
+    str, typer.Option("--type", metavar="fp32", help="The value type of every kernel.")
+]
+Peers = Annotated[
+    Path | None,
+    typer.Option(
+        "--peers",
+        metavar="FILE",
+        help="Cycles that another simulator measured (csv): compare with the same kernels, orders, "
+        "formats and inputs.",
+    ),
+]
+Inputs = Annotated[
+    Path | None,
+    typer.Option(
+        "--inputs",
+        metavar="DIR",
+        help="Operand files; `inputs` beside the --peers by default, random operands without.",
+    ),
+]
+WithRtl = Annotated[bool, typer.Option("--rtl", help="Build and run the RTL too.")]
+TableFormat = Annotated[
+    str, typer.Option("--format", metavar="FORM", help="text, markdown or json.")
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Draw the cycles: .png, .svg or .pdf."),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random operands.")]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write figures as JSON; - is stdout.")
 ]
@@ -115,26 +139,22 @@ def _fail(message: str) -> NoReturn:
 
 @app.command("compile")
 @_reports_errors
+@takes_options
 def compile_command(
     expression: Expression,
     output: Output,
-    tensor: Tensors = None,
-    format_: Formats = None,
-    order: Order = None,
-    dim: Dims = None,
-    capacity: Capacities = None,
-    round_: Rounded = False,
+    *,
+    options: "Options",
     json_: Json = None,
 ) -> None:
     """Compile a statement to graph.samml, graph.json and graph.dot."""
     from fuseflow.figures import program_figures, report, table
-    from fuseflow.options import Options
     from fuseflow.samml.dot import to_dot
     from fuseflow.samml.files import write_directory
     from fuseflow.samml.json_form import to_json
     from fuseflow.samml.text import print_graph
 
-    program = Options(tensor, format_, order, dim, capacity, round_).compile(expression)
+    program = options.compile(expression)
     with progress("sizing the result"):
         graph = program.fitted()
     files = {
@@ -152,55 +172,61 @@ def compile_command(
 
 @app.command()
 @_reports_errors
+@takes_options
 def run(
     expression: Expression,
-    tensor: Tensors = None,
-    format_: Formats = None,
-    order: Order = None,
-    dim: Dims = None,
-    capacity: Capacities = None,
-    round_: Rounded = False,
+    *,
+    options: "Options",
     result: Result = None,
+    trace: Trace = None,
+    stalls: Stalling = False,
     json_: Json = None,
 ) -> None:
     """Run a statement on the golden model and the cycle model."""
-    from fuseflow.figures import entries, report, run_figures, table
-    from fuseflow.options import Options
+    from fuseflow.figures import entries, report, run_figures, stall_figures, table
+    from fuseflow.traces import check_trace_target
 
     _check_result(result)
-    program = Options(tensor, format_, order, dim, capacity, round_).compile(expression)
+    if trace is not None:
+        check_trace_target(trace)
+    program = options.compile(expression)
     with progress("running the models"):
-        outcome = program.run()
+        outcome = program.run(trace=stalls or trace is not None)
     if result is not None:
         outcome.result.write(result)
+    if trace is not None:
+        with progress("writing the trace"):
+            outcome.write_trace(trace)
     figures = run_figures(program, outcome)
-    report(json_, figures, table(figures) + entries(outcome.result))
+    text = table(figures) + entries(outcome.result)
+    if stalls:
+        with progress("finding the critical path"):
+            held = outcome.stalls()
+        figures |= stall_figures(held)
+        text += f"\n{held}"
+    report(json_, figures, text)
 
 
 @app.command()
 @_reports_errors
+@takes_options
 def generate(
     source: Source,
     output: Output,
-    tensor: Tensors = None,
-    format_: Formats = None,
-    order: Order = None,
-    dim: Dims = None,
-    capacity: Capacities = None,
-    round_: Rounded = False,
+    *,
+    options: "Options",
     json_: Json = None,
 ) -> None:
     """Generate the Verilog bundle of a statement or a compiled graph."""
     from fuseflow.figures import report, table
-    from fuseflow.options import Options
+    from fuseflow.options import GRAPH_SUFFIX, Options
     from gen.bundle import generate as write_bundle
 
-    options = Options(tensor, format_, order, dim, capacity, round_)
     with progress("compiling"):
         # Not Path.is_dir, which raises where a long statement is no file name.
         if not os.path.isdir(source):
-            if "=" not in source:
-                raise ParseError(f"'{source}' is neither a statement nor a directory")
+            if "=" not in source and not source.endswith(GRAPH_SUFFIX):
+                raise ParseError(f"'{source}' is neither a statement, a graph nor a directory")
             graph = options.compile(source).fitted()
         elif options == Options():
             graph = _read_graph(Path(source))
@@ -221,23 +247,19 @@ def generate(
 
 @app.command()
 @_reports_errors
+@takes_options
 def verify(
     expression: Expression,
-    tensor: Tensors = None,
-    format_: Formats = None,
-    order: Order = None,
-    dim: Dims = None,
-    capacity: Capacities = None,
-    round_: Rounded = False,
+    *,
+    options: "Options",
     result: Result = None,
     json_: Json = None,
 ) -> None:
     """Build and run the RTL and compare it with the models, edge by edge."""
     from fuseflow.figures import entries, report, table, verify_figures
-    from fuseflow.options import Options
 
     _check_result(result)
-    program = Options(tensor, format_, order, dim, capacity, round_).compile(expression)
+    program = options.compile(expression)
     with progress("building and running the RTL"):
         outcome = program.verify()
     if result is not None and outcome.bit_exact:
@@ -249,6 +271,42 @@ def verify(
             f"model and RTL differ in {len(outcome.differences)} figures, first in "
             f"{outcome.differences[0]}: please report the statement, its formats and its order"
         )
+
+
+@app.command()
+@_reports_errors
+def compare(
+    kernels: Kernels = None,
+    type_: ComparedType = "fp32",
+    peers: Peers = None,
+    inputs: Inputs = None,
+    rtl: WithRtl = False,
+    format_: TableFormat = "text",
+    plot: Plot = None,
+    seed: Seed = 1,
+    json_: Json = None,
+) -> None:
+    """Run the field's standard kernels and show their cycles beside ideal and other simulators."""
+    from fuseflow.comparison.compare import compare as compare_kernels
+    from fuseflow.comparison.plot import check_plot_target, write_plot
+    from fuseflow.comparison.render import check_form, document, render
+    from fuseflow.comparison.table import select
+    from fuseflow.figures import report
+    from fuseflow.samml.values import value_type
+
+    check_form(format_)
+    if plot is not None:
+        check_plot_target(plot)
+    chosen = select(kernels or ["single"])
+    outcome = compare_kernels(
+        chosen, value_type(type_), peers=peers, inputs=inputs, rtl=rtl, seed=seed
+    )
+    if plot is not None:
+        write_plot(outcome, plot)
+    report(json_, document(outcome), render(outcome, format_))
+    if outcome.failed:
+        failed = sum(bool(row.error) for row in outcome.rows)
+        _fail(f"{failed} of {len(outcome.rows)} rows failed: the table says why")
 
 
 @app.command()

@@ -2,8 +2,9 @@
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -11,6 +12,9 @@ from fuseflow.api import Program, RunResult, Seconds, VerifyResult
 from fuseflow.samml.files import write_file
 from fuseflow.samml.units import flatten
 from fuseflow.tensor import Tensor
+
+if TYPE_CHECKING:
+    from fuseflow.traces import Stalls
 
 Figures = dict[str, Any]
 
@@ -22,6 +26,7 @@ def program_figures(program: Program) -> Figures:
     """Return what is known before a run."""
     return {
         "statement": str(program.statement),
+        "value": program.graph.value.name,
         "order": ",".join(program.order),
         "formats": {name: str(form) for name, form in program.lowered.formats.items()},
         "primitives": len(program.graph.nodes),
@@ -53,6 +58,11 @@ def verify_figures(program: Program, verified: VerifyResult) -> Figures:
     }
 
 
+def stall_figures(stalls: "Stalls") -> Figures:
+    """Return what held a run back."""
+    return {"stalls": asdict(stalls)}
+
+
 def _outcome(run: RunResult) -> Figures:
     return {
         "max_error": run.max_error,
@@ -64,6 +74,10 @@ def _outcome(run: RunResult) -> Figures:
         "ideal": run.ideal,
         "ideal_banks": run.ideal_banks,
         "nnz_out": run.result.nnz,
+        "conversion_cycles": sum(step.cost.cycles for step in run.conversions),
+        "conversions": [
+            {"conversion": str(step.conversion), **asdict(step.cost)} for step in run.conversions
+        ],
     }
 
 

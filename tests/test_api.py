@@ -59,11 +59,17 @@ def test_order_and_formats_are_the_users() -> None:
     formats = {"B": "ds:1,0", "C": fuseflow.Format.parse("dd"), "X": "sparse"}
     program = fuseflow.compile(MATMUL, b, c, formats=formats, order=["k", "i", "j"])
     assert program.order == ("k", "i", "j")
-    assert {name: str(tensor.format) for name, tensor in program.tensors.items()} == {
+    assert {tensor.name: str(tensor.format) for tensor in program.graph.tensors} == {
         "B": "ds:1,0",
         "C": "dd:0,1",
+        "X": "ss:0,1",
     }
-    assert str(program.lowered.formats["X"]) == "ss:0,1"
+    steps = program.run().conversions
+    assert [str(step.conversion) for step in steps] == [
+        "B = B converted from ds:0,1 to ds:1,0",
+        "C = C converted from ds:0,1 to dd:0,1",
+    ]
+    assert all(step.cost.cycles > 0 for step in steps)
     expected = b.to_numpy() @ c.to_numpy()
     np.testing.assert_array_equal(program.run().result.to_numpy(), expected)
 
@@ -242,3 +248,57 @@ def test_verify_names_the_earliest_difference(monkeypatch: pytest.MonkeyPatch) -
         "edge write_y.val: pops differ",
         "result y: values differ",
     )
+
+
+def test_conflicting_modes_are_converted_and_counted() -> None:
+    a = matrix("A", 7, 7)
+    text = "X(i,j) = A(i,j) + A(j,i)"
+    with pytest.raises(LoweringError, match=r"Fusion constraint violation at axis .*auto-convert"):
+        fuseflow.compile(text, a, formats={"A": "ss", "X": "ss"})
+    run = fuseflow.compile(text, a, formats={"A": "ss", "X": "ss:1,0"}, auto_convert=True).run()
+    np.testing.assert_array_equal(run.result.to_numpy(), a.to_numpy() + a.to_numpy().T)
+    assert str(run.result.format) == "ss:1,0"
+    names = {step.conversion.name for step in run.conversions}
+    assert "A_10" in names or "X" in names
+    again = fuseflow.compile("X(i,j) = A(i,k) * A(j,k)", a, formats={"X": "ss"}).run()
+    np.testing.assert_array_equal(again.result.to_numpy(), a.to_numpy() @ a.to_numpy().T)
+    assert not again.conversions
+
+
+@pytest.mark.parametrize("value", ["int8", "int16", "bf16", "fp16", "fp32"])
+def test_value_types(value: str) -> None:
+    rng = np.random.default_rng(3)
+    kind = fuseflow.value_type(value)
+    numbers = rng.uniform(-2, 2, (2, 6, 6)) * (rng.random((2, 6, 6)) < 0.5)
+    if not kind.is_float:
+        numbers = np.rint(numbers)
+    b, c = (
+        Tensor.from_numpy(name, array, "ss", value=kind)
+        for name, array in zip("BC", numbers, strict=True)
+    )
+    run = fuseflow.compile(MATMUL, b, c).run()
+    assert run.result.value is kind
+    assert run.max_error is not None
+    assert run.error_bound is not None
+    assert run.max_error <= run.error_bound
+    assert (run.max_error > 0) == kind.is_float
+    with pytest.raises(TensorError, match="give all operands one value type"):
+        fuseflow.compile(MATMUL, b, matrix("C", 6, 6))
+
+
+def test_a_masked_maximum() -> None:
+    """Where nothing is stored the scores are -inf; a row without an entry stays so."""
+    scores = np.array([[1.0, -np.inf, 3.0], [-np.inf] * 3, [-5.0, -7.0, -np.inf]])
+    tensor = Tensor.from_numpy("S", scores, "ss", fill=-np.inf, value=fuseflow.value_type("fp32"))
+    run = fuseflow.compile("m(i) = max[j](S(i,j))", tensor).run()
+    np.testing.assert_array_equal(run.result.to_numpy(), [3, -np.inf, -5])
+    assert run.result.fill == -np.inf
+    assert run.result.nnz == 2
+    assert run.model.unit("reduce_j").firings == 4
+
+
+def test_explicit_entries_are_kept_where_asked() -> None:
+    b = Tensor.from_numpy("b", [1, 2, 3], "s")
+    text = "x(i) = b(i) - b(i)"
+    assert fuseflow.compile(text, b).run().result.positions == (0,)
+    assert fuseflow.compile(text, b, keep_explicit=True).run().result.positions == (3,)

@@ -228,7 +228,7 @@ def test_nothing_is_written_over_foreign_files(folder: Path) -> None:
 
 
 def test_generate_names_what_it_cannot_take(folder: Path) -> None:
-    assert "neither a statement nor a directory" in fail("generate", "nowhere", "-o", "rtl")
+    assert "neither a statement, a graph nor a directory" in fail("generate", "nowhere", "-o", "rtl")
     assert "holds no graph.samml" in fail("generate", ".", "-o", "rtl")
     succeed("compile", MATMUL, "-o", "graph")
     assert "compiled already" in fail("generate", "graph", "--order", "i,j,k", "-o", "rtl")

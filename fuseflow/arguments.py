@@ -1,0 +1,117 @@
+"""The options that every command on a program takes, defined once.
+
+Commands take one ``options`` parameter; `takes_options` gives them the command line's instead.
+Nothing heavy is imported here, so that ``--help`` answers at once.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    pass
+
+Many = list[str] | None
+
+OPTIONS: dict[str, Any] = {
+    "tensors": Annotated[
+        Many,
+        typer.Option(
+            "--tensor", metavar="B=FILE", help="An operand: .mtx, .tns or .npz; a scalar's number."
+        ),
+    ],
+    "formats": Annotated[
+        Many,
+        typer.Option(
+            "--format",
+            metavar="B=CSR",
+            help="CSR, CSC, DCSR, DCSC, dense, sparse, or a letter per level (s compressed, d "
+            "dense) and the mode order, such as ss:1,0.",
+        ),
+    ],
+    "value": Annotated[
+        str,
+        typer.Option(
+            "--type", metavar="fp32", help="Value type: int8, int16, int32, bf16, fp16 or fp32."
+        ),
+    ],
+    "order": Annotated[
+        str | None, typer.Option("--order", metavar="i,k,j", help="Loop order, outermost first.")
+    ],
+    "fills": Annotated[
+        Many,
+        typer.Option(
+            "--fill", metavar="B=-inf", help="What an operand is where it stores nothing; or 0."
+        ),
+    ],
+    "dims": Annotated[
+        Many, typer.Option("--dim", metavar="i=1024", help="Largest size of an index variable.")
+    ],
+    "capacities": Annotated[
+        Many,
+        typer.Option(
+            "--capacity",
+            metavar="B=65536",
+            help="Positions that the tile reserves for a tensor: of its last level, or of every "
+            "level, separated by commas.",
+        ),
+    ],
+    "rounded": Annotated[
+        bool, typer.Option("--round", help="Round fractions in operands to integers.")
+    ],
+    "sum_duplicates": Annotated[
+        bool, typer.Option("--sum-duplicates", help="Add up entries of one coordinate in a file.")
+    ],
+    "auto_convert": Annotated[
+        bool,
+        typer.Option(
+            "--auto-convert",
+            help="Convert tensors to other mode orders where theirs contradict the loop order.",
+        ),
+    ],
+    "keep_explicit": Annotated[
+        bool,
+        typer.Option("--keep-explicit", help="Let the result store entries that equal its fill."),
+    ],
+    "einsum": Annotated[
+        str | None,
+        typer.Option(
+            "--einsum", metavar="EXPR", help="What a GRAPH.gv computes: judge its results by that."
+        ),
+    ],
+}
+"""By the field of `Options` that they set."""
+
+
+def takes_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace a command's ``options`` parameter by the options of the command line."""
+
+    @wraps(command)
+    def wrapped(**given: Any) -> None:
+        from fuseflow.options import Options
+
+        command(options=Options(**{name: given.pop(name) for name in OPTIONS}), **given)
+
+    parameters: list[Parameter] = []
+    for own in signature(command).parameters.values():
+        parameters += _options() if own.name == "options" else [own]
+    # Typer reads both.
+    wrapped.__dict__["__signature__"] = signature(command).replace(parameters=parameters)
+    wrapped.__annotations__ = {each.name: each.annotation for each in parameters}
+    return wrapped
+
+
+def _options() -> list[Parameter]:
+    defaults: dict[Any, Any] = {bool: False, str: "int32"}
+    return [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=defaults.get(annotation.__origin__),
+            annotation=annotation,
+        )
+        for name, annotation in OPTIONS.items()
+    ]
