@@ -137,10 +137,10 @@ def image(
 
 
 def _values(manifest: Manifest, words: ArrayLike) -> Any:
-    """Turn raw bits into values: integers are two's complement, others stay raw."""
+    """Turn raw bits into words: integers are two's complement, others stay raw."""
     values = np.asarray(words, np.int64)
     bits = manifest["value"]["bits"]
-    if manifest["value"]["name"].startswith("int"):
+    if manifest["value"]["signed"]:
         half = 1 << (bits - 1)
         values = (values + half) % (1 << bits) - half
     return values

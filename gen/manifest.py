@@ -43,8 +43,13 @@ def describe(plan: Plan, *, gated: bool) -> dict[str, Any]:
         "hash": f"{graph_hash(graph):016x}",
         "top": plan.top,
         "gated": gated,
-        "value": {"name": graph.value.name, "bits": graph.value.bits},
-        "widths": {"crd": widths.crd, "ref": widths.ref, "val": widths.val},
+        "value": {
+            "name": graph.value.name,
+            "bits": graph.value.bits,
+            "signed": not graph.value.is_float,
+            "wide": graph.value.wide.name,
+        },
+        "widths": {"crd": widths.crd, "ref": widths.ref, "val": widths.value.bits},
         "indices": dict(graph.indices),
         "tensors": [
             {
@@ -55,7 +60,7 @@ def describe(plan: Plan, *, gated: bool) -> dict[str, Any]:
                 "order": list(tensor.format.order),
                 "dims": list(tensor.dims),
                 "positions": list(tensor.positions),
-                "fill": tensor.fill,
+                "fill": graph.value.encode(tensor.fill),
                 "shape": [
                     addresses[shape_register(tensor.name, mode)] for mode in range(len(tensor.dims))
                 ],

@@ -270,7 +270,7 @@ def _arrays(tensor: TensorDecl, units: UnitGraph, widths: Widths) -> Iterator[Ar
         words = tensor.parents(level) + 1
         yield from _array(tensor, units, "seg", level, words, widths.ref)
         yield from _array(tensor, units, "crd", level, tensor.positions[level], widths.crd)
-    yield from _array(tensor, units, "val", None, tensor.words, widths.val)
+    yield from _array(tensor, units, "val", None, tensor.words, widths.value.bits)
 
 
 def _array(

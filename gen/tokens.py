@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from amaranth import Shape
 from amaranth.lib import data
 
 from fuseflow.samml.streams import Kind, StreamType
@@ -13,7 +14,7 @@ from hw.layout import REF_NULL, Widths, token_layout
 def token_fields(stream: StreamType, widths: Widths) -> dict[str, Any]:
     """Return where the bits of a token lie: offset and width of every part.
 
-    A ref has a second offset, that of its null bit.
+    A ref has a second offset, that of its null bit; `signed` tells two's complement.
     """
     layout = token_layout(stream, widths)
     fields: list[dict[str, Any]] = []
@@ -27,6 +28,8 @@ def token_fields(stream: StreamType, widths: Widths) -> dict[str, Any]:
             "offset": base + place.offset,
             "width": place.width,
         }
+        if isinstance(place.shape, Shape):
+            described["signed"] = place.shape.signed
         if field.kind is Kind.REF:
             assert isinstance(place.shape, data.StructLayout)
             described["width"] = place.shape["addr"].width
@@ -63,7 +66,7 @@ def _field(word: int, field: Mapping[str, Any]) -> int | None:
     value = _part(word, field)
     if "null" in field and word >> field["null"] & 1:
         return None
-    if field["kind"] == Kind.VAL.value and value >> (field["width"] - 1):
+    if field.get("signed") and value >> (field["width"] - 1):
         value -= 1 << field["width"]
     return value
 

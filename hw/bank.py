@@ -5,7 +5,7 @@ whose top bit is 0 reads as 0, so nothing in memory is ever cleared (DESIGN sect
 storage lies here: one bank is filled and one emptied at a time, so `Banks` has what changes it.
 """
 
-from amaranth import Module, Mux, Signal, signed
+from amaranth import Module, Mux, Shape, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.component import Component
@@ -19,8 +19,8 @@ class Bank(Component):
     Parameters
     ----------
     geometry : Geometry
-    bits : int
-        Width of a sum.
+    shape : Shape
+        That of a sum.
 
     Attributes
     ----------
@@ -39,19 +39,19 @@ class Bank(Component):
         The top bits.
     """
 
-    def __init__(self, geometry: Geometry, bits: int) -> None:
+    def __init__(self, geometry: Geometry, shape: Shape) -> None:
         self.geometry = geometry
-        self.bits = bits
+        self.shape = shape
         address, numbers = geometry.address_bits, below(geometry.words)
         super().__init__(
             {
                 "emptying": In(1),
                 "fill_address": In(address),
                 "empty_address": In(address),
-                "sum": Out(signed(bits)),
+                "sum": Out(shape),
                 "write": In(1),
                 "write_address": In(address),
-                "write_data": In(signed(bits)),
+                "write_data": In(shape),
                 "fill_number": In(numbers),
                 "empty_number": In(numbers),
                 "word": Out(geometry.word_size),
@@ -67,7 +67,7 @@ class Bank(Component):
         """Build the two memories and the top bits."""
         m = Module()
         geometry = self.geometry
-        m.submodules.sums = sums = ram(signed(self.bits), geometry.depth)
+        m.submodules.sums = sums = ram(self.shape, geometry.depth)
         write, read = sums.write_port(), sums.read_port()
         m.d.comb += [
             write.en.eq(self.write),

@@ -7,14 +7,15 @@ touched coordinate waits in `emit` from the third cycle after the row's end on.
 
 from typing import Any
 
-from amaranth import Array, Module, Mux, Signal, Value, signed
+from amaranth import Array, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.adder import Adder
 from hw.bank import Bank
 from hw.component import Component
+from hw.fold import Fold, FoldType
 from hw.geometry import Geometry
+from hw.layout import word
 from hw.prefetch import Prefetch
 from hw.ram import below
 from hw.touched import Lowest, Walk
@@ -37,7 +38,7 @@ class FillPort(wiring.Signature):
         A sum wraps in this cycle.
     """
 
-    def __init__(self, geometry: Geometry, value_bits: int) -> None:
+    def __init__(self, geometry: Geometry, stored: Shape) -> None:
         super().__init__(
             {
                 "free": In(1),
@@ -46,7 +47,7 @@ class FillPort(wiring.Signature):
                 "copy": Out(1),
                 "add": Out(1),
                 "address": Out(geometry.address_bits),
-                "value": Out(signed(value_bits)),
+                "value": Out(stored),
                 "overflow": In(1),
             }
         )
@@ -73,7 +74,7 @@ class EmitPort(wiring.Signature):
         Run-time size of the kept level (dense mode).
     """
 
-    def __init__(self, geometry: Geometry, value_bits: int, crd_bits: int) -> None:
+    def __init__(self, geometry: Geometry, stored: Shape, crd_bits: int) -> None:
         super().__init__(
             {
                 "ready": In(1),
@@ -82,7 +83,7 @@ class EmitPort(wiring.Signature):
                 "last_inner": In(1),
                 "last": In(1),
                 "take": Out(1),
-                "value": In(signed(value_bits)),
+                "value": In(stored),
                 "size": Out(crd_bits),
             }
         )
@@ -96,10 +97,9 @@ class Banks(Component):
     geometry : Geometry
     count : int
         Number of banks.
-    adder : int
-        Latency A of the adder.
-    value_bits, crd_bits : int
-        Field widths.
+    fold : FoldType
+    crd_bits : int
+        Width of a coordinate.
     dense : bool
         Every coordinate below the size is emitted.
     """
@@ -108,29 +108,28 @@ class Banks(Component):
         self,
         geometry: Geometry,
         count: int,
-        adder: int,
-        value_bits: int,
+        fold: FoldType,
         crd_bits: int,
         *,
         dense: bool,
     ) -> None:
         self.geometry = geometry
         self.count = count
-        self.adder = adder
-        self.value_bits = value_bits
+        self.fold = fold
+        self.shape = word(fold.stored)
         self.crd_bits = crd_bits
         self.dense = dense
         super().__init__(
             {
-                "fill": In(FillPort(geometry, value_bits)),
-                "emit": In(EmitPort(geometry, value_bits, crd_bits)),
+                "fill": In(FillPort(geometry, self.shape)),
+                "emit": In(EmitPort(geometry, self.shape, crd_bits)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         """Build the banks, the adder and what empties a row."""
         m = Module()
-        banks = [Bank(self.geometry, self.value_bits) for _ in range(self.count)]
+        banks = [Bank(self.geometry, self.shape) for _ in range(self.count)]
         for k, bank in enumerate(banks):
             m.submodules[f"bank{k}"] = bank
         ended = Signal(data.StructLayout({"valid": 1, "copy": 1, "bank": below(self.count)}))
@@ -166,8 +165,8 @@ class Banks(Component):
         place = data.StructLayout({"bank": below(self.count), "address": len(fill.address)})
         fired, forwarded = Signal(), Signal(reset_less=True)
         where = Signal(place, reset_less=True)
-        value, written = (Signal(signed(self.value_bits), reset_less=True) for _ in range(2))
-        m.submodules.adder = adder = Adder(place, self.value_bits, self.adder)
+        value, written = (Signal(self.shape, reset_less=True) for _ in range(2))
+        m.submodules.fold = fold = Fold(place, self.fold)
         m.d.sync += [
             fired.eq(fill.add),
             where.bank.eq(filling),
@@ -178,24 +177,24 @@ class Banks(Component):
             ended.bank.eq(filling),
             # A sum that is written while it is read comes from the write port.  Another row's sum
             # does no harm: fewer than A cycles into this row, the address is not touched here.
-            forwarded.eq(adder.done & (adder.done_place.address == fill.address)),
-            written.eq(adder.total),
+            forwarded.eq(fold.done & (fold.done_place.address == fill.address)),
+            written.eq(fold.total),
         ]
         touched = self._touch(m, banks, where, fired)
         stored = Mux(forwarded, written, self._of(where.bank, [bank.sum for bank in banks]))
         m.d.comb += [
-            adder.valid.eq(fired),
-            adder.place.eq(where),
-            adder.old.eq(Mux(touched, stored, 0)),
-            adder.value.eq(value),
-            fill.overflow.eq(adder.overflow),
+            fold.valid.eq(fired),
+            fold.place.eq(where),
+            fold.old.eq(Mux(touched, stored, Const(self.fold.identity, self.shape))),
+            fold.value.eq(value),
+            fill.overflow.eq(fold.overflow),
         ]
         for k, bank in enumerate(banks):
             m.d.comb += [
                 bank.fill_address.eq(fill.address),
-                bank.write.eq(adder.done & (adder.done_place.bank == k)),
-                bank.write_address.eq(adder.done_place.address),
-                bank.write_data.eq(adder.total),
+                bank.write.eq(fold.done & (fold.done_place.bank == k)),
+                bank.write_address.eq(fold.done_place.address),
+                bank.write_data.eq(fold.total),
             ]
 
     def _touch(self, m: Module, banks: list[Bank], where: Any, fired: Signal) -> Signal:
@@ -261,7 +260,7 @@ class Banks(Component):
         """Say which output is next; its sum is read when it is taken and comes two cycles on."""
         emit = self.emit
         source, touched = Signal(below(self.count), reset_less=True), Signal(reset_less=True)
-        value = Signal(signed(self.value_bits), reset_less=True)
+        value = Signal(self.shape, reset_less=True)
         m.d.comb += [
             prefetch.size.eq(emit.size),
             prefetch.take.eq(emit.take),
@@ -276,7 +275,7 @@ class Banks(Component):
         m.d.sync += [
             source.eq(current),
             touched.eq(prefetch.touched),
-            value.eq(Mux(touched, stored, 0)),
+            value.eq(Mux(touched, stored, Const(self.fold.untouched, self.shape))),
         ]
 
     def _after(self, bank: Signal) -> Value:

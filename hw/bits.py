@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth import Cat, Const, Value
+from amaranth import Cat, Const, Mux, Value
 
 
 def lowest(bits: Value) -> Value:
@@ -27,3 +27,17 @@ def encode(onehot: Value) -> Value:
 def any_of(bits: list[Value]) -> Value:
     """Return the disjunction of some bits."""
     return reduce(or_, bits, Const(0, 1))
+
+
+def leading_zeros(bits: Value) -> Value:
+    """Return how many zeros stand above the highest set bit (any number where there is none)."""
+    if len(bits) == 1:
+        return Const(0, 1)
+    half = 1 << ((len(bits) - 1).bit_length() - 1)
+    if len(bits) < 2 * half:
+        return leading_zeros(Cat(Const(0, 2 * half - len(bits)), bits))
+    low, high = bits[:half], bits[half:]
+    none = ~high.any()
+    if half == 1:
+        return none
+    return Cat(Mux(none, leading_zeros(low), leading_zeros(high)), none)

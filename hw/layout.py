@@ -9,6 +9,12 @@ from amaranth.utils import bits_for
 
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.streams import Kind, StreamType
+from fuseflow.samml.values import ValueType
+
+
+def word(value: ValueType) -> Shape:
+    """Return the shape of a word: signed for integers, the bit pattern for floating point."""
+    return unsigned(value.bits) if value.is_float else signed(value.bits)
 
 
 @dataclass(frozen=True)
@@ -21,13 +27,13 @@ class Widths:
         Holds every coordinate, and every size (so the capacity itself).
     ref : int
         Holds every position of every level, and one past the last.
-    val : int
-        The value type's width.
+    value : ValueType
+        What a value is.
     """
 
     crd: int
     ref: int
-    val: int
+    value: ValueType
 
     @classmethod
     def of(cls, graph: Graph) -> "Widths":
@@ -37,7 +43,7 @@ class Widths:
         for tensor in graph.tensors:
             sizes += tensor.dims
             positions += tensor.positions
-        return cls(bits_for(max(sizes)), bits_for(max(positions)), graph.value.bits)
+        return cls(bits_for(max(sizes)), bits_for(max(positions)), graph.value)
 
 
 REF_NULL = "null"
@@ -51,7 +57,9 @@ def field_layout(kind: Kind, widths: Widths) -> data.StructLayout | Shape:
         case Kind.POS:
             return unsigned(widths.ref)
         case Kind.VAL:
-            return signed(widths.val)
+            return word(widths.value)
+        case Kind.SUM:
+            return word(widths.value.wide)
         case Kind.REF:
             return data.StructLayout({"addr": unsigned(widths.ref), REF_NULL: unsigned(1)})
 

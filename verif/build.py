@@ -31,10 +31,13 @@ class Simulation:
     directory : Path
     seconds : float
         What the build took; 0 where it was found in the cache.
+    traceable : bool
+        Whether it can write waves.
     """
 
     directory: Path
     seconds: float
+    traceable: bool = False
 
 
 def cache_directory() -> Path:
@@ -45,7 +48,7 @@ def cache_directory() -> Path:
     return Path(base) / "fuseflow"
 
 
-def build(sources: dict[str, str], *, optimize: bool = True) -> Simulation:
+def build(sources: dict[str, str], *, optimize: bool = True, traceable: bool = False) -> Simulation:
     """Build a simulation from Verilog texts, or find it in the cache.
 
     Parameters
@@ -54,6 +57,8 @@ def build(sources: dict[str, str], *, optimize: bool = True) -> Simulation:
         File name to text; one of them holds the harness.
     optimize : bool
         Whether the C++ compiler optimizes; short runs are sooner done without.
+    traceable : bool
+        Whether the simulation can write waves, which makes it slower even where it does not.
 
     Raises
     ------
@@ -62,12 +67,13 @@ def build(sources: dict[str, str], *, optimize: bool = True) -> Simulation:
     """
     tools = require_tools()
     tool = tools["verilator"]
-    key = [sources, optimize, tool.version, importlib.metadata.version("cocotb"), _FLAGS]
+    release = importlib.metadata.version("cocotb")
+    key = [sources, optimize, traceable, tool.version, release, _FLAGS]
     directory = cache_directory() / "rtl" / _digest(key)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory.with_suffix(".lock")):
         if (directory / TOP).exists():
-            return Simulation(directory, 0.0)
+            return Simulation(directory, 0.0, traceable)
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
         started = time.perf_counter()
@@ -75,14 +81,15 @@ def build(sources: dict[str, str], *, optimize: bool = True) -> Simulation:
         for name, text in sources.items():
             (directory / name).write_text(text)
             files.append(directory / name)
-        key = [tool.version, str(tool.path), tools["g++"].version]
+        key = [tool.version, str(tool.path), tools["g++"].version, traceable]
         runtime = cache_directory() / "runtime" / _digest(key)
         _copy_objects(runtime, directory)
-        _run_verilator(directory, files, environment(tool, optimize=optimize))
+        env = environment(tool, optimize=optimize)
+        _run_verilator(directory, files, env, traceable=traceable)
         _copy_objects(directory, runtime)
         for leftover in (*directory.glob("*.o"), *directory.glob("*.a"), *directory.glob("*.gch")):
             leftover.unlink()
-        return Simulation(directory, time.perf_counter() - started)
+        return Simulation(directory, time.perf_counter() - started, traceable)
 
 
 def _digest(key: list[Any]) -> str:
@@ -110,13 +117,15 @@ def _copy_objects(source: Path, target: Path) -> None:
 _FLAGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-MULTIDRIVEN", "--no-public-flat-rw", "-O3")
 
 
-def _run_verilator(directory: Path, files: Sequence[Path], env: dict[str, str]) -> None:
+def _run_verilator(
+    directory: Path, files: Sequence[Path], env: dict[str, str], *, traceable: bool
+) -> None:
     log = directory / "build.log"
     with _environment(env), _silent():
         try:
             get_runner("verilator").build(
                 sources=list(files), hdl_toplevel=TOP, build_dir=directory, build_args=list(_FLAGS),
-                always=True, log_file=log,
+                always=True, log_file=log, waves=traceable,
             )  # fmt: skip
         except (RuntimeError, SystemExit) as error:
             text = log.read_text() if log.exists() else ""

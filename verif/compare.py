@@ -23,12 +23,15 @@ def differences(units: UnitGraph, model: CycleResult, record: Record) -> list[st
         found.append(f"the RTL did not finish; the model takes {model.cycles} cycles")
     elif record.cycles != model.cycles:
         found.append(f"cycles: model {model.cycles}, RTL {record.cycles}")
-    for what, ours, theirs in (
-        ("overflow flag", model.flags.overflow, record.overflow),
-        ("range error", model.flags.range, record.error == RANGE_ERROR),
-    ):
-        if bool(ours) != bool(theirs):
-            found.append(f"{what}: model {bool(ours)}, RTL {bool(theirs)}")
+    if model.flags.overflow != record.overflow:
+        found.append(f"overflow flag: model {model.flags.overflow}, RTL {record.overflow}")
+    outside, overrun = model.flags.range, model.flags.capacity
+    # The register keeps the first error only.
+    possible = {0: not (outside or overrun), RANGE_ERROR: outside, OVERRUN: overrun}
+    if not possible.get(record.error, False):
+        found.append(
+            f"error register: {record.error}; model: range error {outside}, overrun {overrun}"
+        )
     for number, edge in enumerate(units.edges):
         stats = model.edges[number]
         for what, ours, theirs in (
@@ -45,8 +48,8 @@ def differences(units: UnitGraph, model: CycleResult, record: Record) -> list[st
     return found
 
 
-RANGE_ERROR = 1
-"""Code of a coordinate out of range in the tile's error register."""
+RANGE_ERROR, OVERRUN = 1, 2
+"""Codes in the tile's error register."""
 
 
 def image_differences(ours: TensorImage, theirs: TensorImage) -> Iterator[str]:

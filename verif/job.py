@@ -1,6 +1,7 @@
 """Runs a built tile on data: writes the job's files, starts the simulation, reads the results."""
 
 import json
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
 from fuseflow.samml.errors import ToolError
+from fuseflow.samml.files import writing
 from fuseflow.samml.gates import Gates, open_gates
 from fuseflow.samml.image import TensorImage
 from fuseflow.samml.tokens import Nested, Token, encode
@@ -24,6 +26,7 @@ from verif.build import Simulation
 from verif.harness import TOP
 
 Words = npt.NDArray[np.uint64]
+WAVES = "waves.vcd"
 
 
 @dataclass(frozen=True)
@@ -100,8 +103,18 @@ class Record:
     events: list[EdgeEvents]
 
 
-def play(simulation: Simulation, plan: Plan, runs: Sequence[Run]) -> list[Record]:
+def play(
+    simulation: Simulation, plan: Plan, runs: Sequence[Run], *, waves: Path | None = None
+) -> list[Record]:
     """Play runs one after the other in one simulation process.
+
+    Parameters
+    ----------
+    simulation : Simulation
+    plan : Plan
+    runs : sequence of Run
+    waves : Path, optional
+        Where the waves of all runs go, as VCD; also of a simulation that fails.
 
     Raises
     ------
@@ -128,7 +141,12 @@ def play(simulation: Simulation, plan: Plan, runs: Sequence[Run]) -> list[Record
         }
         path = directory / "job.json"
         path.write_text(json.dumps(job))
-        simulate(simulation, directory, "verif.bench", {"FUSEFLOW_JOB": str(path)})
+        try:
+            simulate(simulation, directory, "verif.bench", {"FUSEFLOW_JOB": str(path)})
+        finally:
+            if waves is not None and (directory / WAVES).exists():
+                with writing(waves) as target, (directory / WAVES).open("rb") as source:
+                    shutil.copyfileobj(source, target)
         results = json.loads((directory / "results.json").read_text())
         return [
             _read_run(directory / f"run{number}", manifest, runs[number], result)
@@ -143,7 +161,7 @@ def simulate(simulation: Simulation, directory: Path, module: str, env: Mapping[
     ----------
     simulation : Simulation
     directory : Path
-        Where the simulation runs; its files are left there.
+        Where the simulation runs; its files are left there, waves as `WAVES`.
     module : str
         Dotted name of the module.
     env : mapping of str to str
@@ -169,6 +187,7 @@ def simulate(simulation: Simulation, directory: Path, module: str, env: Mapping[
             plusargs=[f"+job={directory}"],
             extra_env={"COCOTB_ANSI_OUTPUT": "0", **env},
             log_file=log,
+            test_args=["--trace", "--trace-file", WAVES] if simulation.traceable else [],
         )
         tests, failures = get_results(results)
     except (RuntimeError, SystemExit) as error:

@@ -13,6 +13,7 @@ from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Connection, Extent, Graph, Node, ParamValue, Role, TensorDecl
 from fuseflow.samml.image import TensorImage
 from fuseflow.samml.tokens import Nested
+from fuseflow.samml.values import INT32, ValueType
 
 RANK = 3
 """Rank of an ordinary stream of the bench."""
@@ -73,7 +74,7 @@ class Case:
     image: TensorImage | None = None
 
 
-CRD, REF, VAL = ("crd/crd",), ("ref/ref",), ("val/val",)
+CRD, REF, VAL, SUM = ("crd/crd",), ("ref/ref",), ("val/val",), ("val/sum",)
 
 
 def _sizes(name: str, count: int) -> tuple[Extent, ...]:
@@ -88,9 +89,11 @@ def _joiner(name: str, primitive: str, passenger: str, **params: ParamValue) -> 
     return Setup(name, primitive, feeds, params=params)
 
 
-def _accumulate(name: str, kept: int = 1, **params: ParamValue) -> Setup:
+def _accumulate(
+    name: str, kept: int = 1, addend: tuple[str, ...] = VAL, **params: ParamValue
+) -> Setup:
     rank = RANK if kept == 1 else RANK + 1
-    feeds = {"crd": Feed(CRD, rank), "val": Feed(VAL, rank)}
+    feeds = {"crd": Feed(CRD, rank), "val": Feed(addend, rank)}
     if kept == 2:
         feeds = {"outer": Feed(CRD, rank - 1), **feeds}
     return Setup(
@@ -108,6 +111,53 @@ def _drop_empty(name: str, *heights: int) -> Setup:
     return Setup(name, "drop_empty", feeds, drains, {"signal": heights[0], "heights": heights})
 
 
+ARITHMETIC = (
+    *(
+        Setup(op, "alu", {"a": Feed(("a/val",)), "b": Feed(("b/val",))}, params={"op": op})
+        for op in ("add", "sub", "mul", "max", "min")
+    ),
+    Setup("wide", "alu", {"a": Feed(("a/val",)), "b": Feed(("b/val",))}, params={
+        "op": "mul", "wide": True}),
+    *(
+        Setup(op, "unary", {"a": Feed(("a/val",))}, params={"op": op})
+        for op in ("neg", "abs", "relu")
+    ),
+    *(
+        Setup(f"{op}_by", "unary", {"a": Feed(("a/val",))}, params={"op": op, "constant": -7})
+        for op in ("scale", "shift", "max", "min")
+    ),
+    Setup("reduce", "reduce", {"val": Feed(VAL)}),
+    Setup("reduce_wide", "reduce", {"val": Feed(SUM)}),
+    Setup("reduce_unrounded", "reduce", {"val": Feed(SUM)}, params={"wide": True}),
+    *(
+        Setup(f"reduce_{op}", "reduce", {"val": Feed(VAL)}, params={"op": op})
+        for op in ("max", "min")
+    ),
+    Setup("reduce_onward", "reduce", {"val": Feed(VAL)}, params={"wide": True}),
+    _accumulate("accumulate"),
+    _accumulate("accumulate_wide", addend=SUM, banks=3),
+    _accumulate("accumulate_onward", addend=SUM, wide=True),
+    _accumulate("accumulate_unrounded", wide=True),
+    _accumulate("accumulate_slow", banks=2, adder=3),
+    _accumulate("accumulate_dense", mode="dense"),
+    _accumulate("accumulate_max", op="max"),
+    _accumulate("accumulate_min", op="min", mode="dense", banks=2, adder=2),
+    Setup("drop_value", "drop_value", {"crd": Feed(CRD), "val": Feed(VAL)}),
+    Setup("drop_value7", "drop_value", {"crd": Feed(CRD), "val": Feed(VAL)}, params={"fill": 7}),
+)  # fmt: skip
+"""Setups that calculate with values of any type."""
+
+MOVERS = (
+    Setup("array", "array", {"ref": Feed(REF)}, params={"tensor": "array"}, format="d"),
+    _joiner("union_fills", "union", "val", left=-2, right=7),
+    _joiner("union_sums", "union", "sum", left=-2, right=7),
+    Setup("repeat_val", "repeat", {"x": Feed(("x/val",), RANK - 1), "signal": Feed(())}),
+    Setup("write_val", "write_val", {"val": Feed(VAL)}, (), {"tensor": "write_val"}, "d"),
+)
+"""Setups that pass values of any type on."""
+
+VALUE_SETUPS = (*ARITHMETIC, *MOVERS)
+
 SETUPS = (
     Setup("scan_dense", "scan_dense", {"ref": Feed(REF)}, params={
         "index": LEVELS[-1], "size": Extent("scan_dense", 0)}, format="d"),
@@ -119,31 +169,20 @@ SETUPS = (
         "size": Extent("locate", 0)}, format="d"),
     Setup("locate_root", "locate", {"crd": Feed(CRD)}, params={
         "size": Extent("locate_root", 0), "parent": False}, format="d"),
-    Setup("array", "array", {"ref": Feed(REF)}, params={"tensor": "array"}, format="d"),
+    *MOVERS,
     Setup("repeat", "repeat", {"x": Feed(("x/ref",), RANK - 1), "signal": Feed(())}),
-    Setup("repeat_val", "repeat", {"x": Feed(("x/val",), RANK - 1), "signal": Feed(())}),
     _joiner("intersect", "intersect", "ref"),
     _joiner("union", "union", "ref"),
     _joiner("union_val", "union", "val"),
-    _joiner("union_val7", "union", "val", fill=7),
-    *(
-        Setup(op, "alu", {"a": Feed(("a/val",)), "b": Feed(("b/val",))}, params={"op": op})
-        for op in ("add", "sub", "mul", "max", "min")
-    ),
-    Setup("reduce", "reduce", {"val": Feed(VAL)}),
-    _accumulate("accumulate"),
+    _joiner("union_val7", "union", "val", left=7, right=7),
+    *ARITHMETIC,
     _accumulate("accumulate_bank", banks=1),
-    _accumulate("accumulate_slow", banks=2, adder=3),
-    _accumulate("accumulate_dense", mode="dense"),
     _accumulate("accumulate2", kept=2),
     _accumulate("accumulate2_slow", kept=2, banks=2, adder=2),
-    Setup("drop_value", "drop_value", {"crd": Feed(CRD), "val": Feed(VAL)}),
-    Setup("drop_value7", "drop_value", {"crd": Feed(CRD), "val": Feed(VAL)}, params={"fill": 7}),
     _drop_empty("drop_empty", 1),
     _drop_empty("drop_empty_deep", 1, 2),
     Setup("write_crd", "write_crd", {"crd": Feed(CRD)}, (), {"tensor": "write_crd", "level": 1},
           "ds"),
-    Setup("write_val", "write_val", {"val": Feed(VAL)}, (), {"tensor": "write_val"}, "d"),
 )  # fmt: skip
 """Every primitive, in the parameters that change its timing or its rule."""
 
@@ -158,7 +197,9 @@ def sink_name(setup: Setup, port: str) -> str:
     return f"{setup.name}_{port}_sink"
 
 
-def bench_graph(setups: Sequence[Setup] = SETUPS, name: str = "primitives") -> Graph:
+def bench_graph(
+    setups: Sequence[Setup] = SETUPS, name: str = "primitives", value: ValueType = INT32
+) -> Graph:
     """Return the graph of a bench.
 
     Where only the coordinates of a result are under test, a helper source fills its values.
@@ -170,7 +211,8 @@ def bench_graph(setups: Sequence[Setup] = SETUPS, name: str = "primitives") -> G
         nodes.append(_under_test(setup))
         if setup.primitive == "write_crd":
             nodes += _helper_writer(setup)
-    graph = Graph(name, indices=dict.fromkeys(LEVELS, SIZE), tensors=tensors, nodes=tuple(nodes))
+    indices = dict.fromkeys(LEVELS, SIZE)
+    graph = Graph(name, indices=indices, tensors=tensors, nodes=tuple(nodes), value=value)
     types = infer(graph)
     for setup in setups:
         for port in setup.drains:
@@ -186,8 +228,7 @@ def _tensor(setup: Setup) -> TensorDecl:
     role = Role.RESULT if setup.stores else Role.INPUT
     stored = setup.primitive in ("array", "write_val")
     dims = (WORDS,) if stored else (SIZE,) * form.rank
-    fill = setup.params.get("fill", 3 if setup.primitive == "array" else 0)
-    assert isinstance(fill, int)
+    fill = 3 if setup.primitive == "array" else 0
     return TensorDecl(setup.name, role, form, dims, positions, fill)
 
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from amaranth import Shape
 from amaranth.lib import wiring
@@ -25,18 +26,23 @@ class RtlTile:
     simulation : Simulation
     generate_seconds : float
         What elaboration to Verilog took.
+    waves : Path or None
+        Where every `play` writes what the signals did.
     """
 
     plan: Plan
     simulation: Simulation
     generate_seconds: float
+    waves: Path | None = None
 
     def play(self, runs: Sequence[Run]) -> list[Record]:
         """Play runs one after the other, without reset between them."""
-        return play(self.simulation, self.plan, runs)
+        return play(self.simulation, self.plan, runs, waves=self.waves)
 
 
-def build_tile(make: Callable[[], Tile], *, optimize: bool = True) -> RtlTile:
+def build_tile(
+    make: Callable[[], Tile], *, optimize: bool = True, waves: Path | None = None
+) -> RtlTile:
     """Elaborate a tile and build its simulation.
 
     Parameters
@@ -45,6 +51,8 @@ def build_tile(make: Callable[[], Tile], *, optimize: bool = True) -> RtlTile:
         Makes the tile, such as ``lambda: Tile(graph, gated=True)``.
     optimize : bool
         Whether the C++ compiler optimizes; short runs are sooner done without.
+    waves : Path, optional
+        A VCD file to be written by every `RtlTile.play`; such a tile is another build.
 
     Raises
     ------
@@ -55,7 +63,8 @@ def build_tile(make: Callable[[], Tile], *, optimize: bool = True) -> RtlTile:
     text = convert(tile, tile.plan.top)
     seconds = time.perf_counter() - started
     sources = {f"{tile.plan.top}.v": text, "harness.sv": _harness(tile)}
-    return RtlTile(tile.plan, build(sources, optimize=optimize), seconds)
+    simulation = build(sources, optimize=optimize, traceable=waves is not None)
+    return RtlTile(tile.plan, simulation, seconds, waves)
 
 
 def _harness(tile: Tile) -> str:

@@ -1,18 +1,22 @@
-"""accumulate: sums over an outer level while keeping one or two inner levels."""
+"""accumulate: folds an outer level while keeping one or two inner levels."""
 
 from collections.abc import Mapping
 from typing import Any, cast
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fuseflow.samml.graph import Node
+from fuseflow.samml.catalog import fold_latency
+from fuseflow.samml.graph import Graph, Node
+from fuseflow.samml.streams import Kind
 from fuseflow.samml.units import UnitGraph
 from hw.banks import Banks, EmitPort, FillPort
 from hw.bits import any_of
+from hw.fold import FoldType
 from hw.geometry import Geometry
-from hw.layout import Widths
+from hw.layout import Widths, word
+from hw.narrow import narrowed, widened
 from hw.unit import UnitComponent
 
 
@@ -23,11 +27,15 @@ def shared(node: Node, units: UnitGraph, widths: Widths) -> Banks:
     return Banks(
         Geometry.of(params, graph),
         params["banks"],
-        params["adder"] or graph.value.adder,
-        widths.val,
+        fold_type(params, graph),
         widths.crd,
         dense=params["mode"] == "dense",
     )
+
+
+def fold_type(params: Mapping[str, Any], graph: Graph) -> FoldType:
+    """Return what a node does with the payloads at one coordinate."""
+    return FoldType(params["op"], graph.value, fold_latency(params, graph.value))
 
 
 class _Part(UnitComponent):
@@ -37,6 +45,11 @@ class _Part(UnitComponent):
     def kept(self) -> int:
         """Levels that are kept."""
         return self.params["kept"]
+
+    @property
+    def fold(self) -> FoldType:
+        """What is done with the payloads at one coordinate."""
+        return fold_type(self.params, self.graph)
 
     def _later(self, m: Module, name: str, issue: Value, token: Any) -> tuple[Value, Any]:
         """Return an issue and its token when they are due to be pushed."""
@@ -49,7 +62,7 @@ class _Part(UnitComponent):
 
 
 class Fill(_Part):
-    """Adds the payloads of a row into its bank; writes one row token at the row's end.
+    """Folds the payloads of a row into its bank; writes one row token at the row's end.
 
     Two reasons make it wait beside heads: a row's first token waits for a free bank, and a payload
     until the adder has taken the row's previous one at the same coordinate.
@@ -59,7 +72,7 @@ class Fill(_Part):
         """Return the banks, the sizes and the flags."""
         geometry = Geometry.of(self.params, self.graph)
         return {
-            "banks": Out(FillPort(geometry, self.widths.val)),
+            "banks": Out(FillPort(geometry, word(self.fold.stored))),
             **{f"size_{k}": In(self.widths.crd) for k in range(self.kept)},
             "overflow": Out(1),
             "range_error": Out(1),
@@ -87,7 +100,7 @@ class Fill(_Part):
             banks.end.eq(fire & ends),
             banks.copy.eq(token.empty > self.kept + 1),
             banks.add.eq(fire & adds),
-            banks.value.eq(self.r_val.token.data.val),
+            banks.value.eq(self._value()),
             self.range_error.eq(fire & payload & ~adds),
             self.overflow.eq(banks.overflow),
         ]
@@ -102,6 +115,12 @@ class Fill(_Part):
         """Whether every head is there."""
         valid = self.r_crd.valid & self.r_val.valid
         return valid & self.r_outer.valid if self.kept == 2 else valid
+
+    def _value(self) -> Value:
+        """Return the payload as the banks hold it."""
+        value = self.r_val.token.data.val
+        narrow = self.read_types["val"].fields[0].kind is Kind.VAL
+        return widened(value, self.fold.value) if narrow and self.fold.op == "sum" else value
 
     def _address(self, m: Module) -> Value:
         """Drive the address of the heads' coordinates; return whether it lies in the sizes."""
@@ -126,12 +145,11 @@ class Fill(_Part):
         end : Value
             The row ends in this cycle.
         """
-        adder = self.params["adder"] or self.graph.value.adder
         address = self.banks.address
         busy: Value = add & ~end
         place: Value = address
         hits: list[Value] = []
-        for age in range(1, adder):
+        for age in range(1, self.fold.latency):
             recent = Signal(name=f"recent{age}")
             recent_address = Signal.like(address, name=f"recent_address{age}", reset_less=True)
             m.d.sync += [recent.eq(busy), recent_address.eq(place)]
@@ -163,11 +181,12 @@ class Emit(_Part):
     """Writes the sums of a row, one a cycle; pops the row with the last and frees its bank."""
 
     def ports(self) -> Mapping[str, Any]:
-        """Return the banks and, in dense mode, the size."""
+        """Return the banks, the overflow flag and, in dense mode, the size."""
         geometry = Geometry.of(self.params, self.graph)
         dense = self.params["mode"] == "dense"
         return {
-            "banks": Out(EmitPort(geometry, self.widths.val, self.widths.crd)),
+            "banks": Out(EmitPort(geometry, word(self.fold.stored), self.widths.crd)),
+            "overflow": Out(1),
             **({"size_0": In(self.widths.crd)} if dense else {}),
         }
 
@@ -187,7 +206,14 @@ class Emit(_Part):
         inner_bits = Geometry.of(self.params, self.graph).inner_bits
         close = Mux(banks.last_inner, self.kept - 1, 0)
         self._stream(m, "out", fire, banks.address[:inner_bits], self.kept, close)
-        m.d.comb += out.token.data.val.eq(banks.value)
+        value, lost = banks.value, Const(0, 1)
+        if self.fold.op == "sum":
+            result = self.fold.value.wide if self.params["wide"] else self.fold.value
+            value, lost = narrowed(m, value, result)
+        m.d.comb += [
+            out.token.data.val.eq(value),
+            self.overflow.eq(out.push & (out.token.empty == 0) & lost),
+        ]
         if self.kept == 2:
             outer = banks.address[inner_bits:]
             m.d.comb += roomy.eq(out.room & (~banks.last_inner | self.w_outer.room))

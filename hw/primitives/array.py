@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth import Module, Mux, Signal, signed
+from amaranth import Const, Module, Mux, Signal
 from amaranth.lib.wiring import Out
 
+from hw.layout import word
 from hw.unit import MemoryRead, UnitComponent
 
 
@@ -15,7 +16,7 @@ class Array(UnitComponent):
     def ports(self) -> Mapping[str, Any]:
         """Return the value memory."""
         words = self.graph.tensor(self.params["tensor"]).words
-        return {"mem_val": Out(MemoryRead(max(1, words), signed(self.widths.val)))}
+        return {"mem_val": Out(MemoryRead(max(1, words), word(self.widths.value)))}
 
     def elaborate(self, platform: object) -> Module:
         """Read at the firing, push the word in the next cycle."""
@@ -40,12 +41,13 @@ class Array(UnitComponent):
             empty.eq(head.token.empty),
             close.eq(head.token.close),
         ]
-        fill = self.graph.tensor(self.params["tensor"]).fill
+        value = self.widths.value
+        fill = value.encode(self.graph.tensor(self.params["tensor"]).fill)
         m.d.comb += [
             out.push.eq(pushing),
             out.token.empty.eq(empty),
             out.token.close.eq(close),
-            out.token.data.val.eq(Mux(null, fill, self.mem_val.data)),
+            out.token.data.val.eq(Mux(null, Const(fill, word(value)), self.mem_val.data)),
         ]
         return m
 

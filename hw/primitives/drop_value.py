@@ -3,6 +3,7 @@
 from amaranth import Module
 from amaranth.lib import wiring
 
+from hw.compare import equals
 from hw.filter import Filter
 from hw.unit import UnitComponent
 
@@ -14,6 +15,7 @@ class DropValue(UnitComponent):
         """Join the two heads in front of a filter."""
         m = Module()
         crd, val = self.r_crd, self.r_val
+        same = equals(val.token.data.val, self.params["fill"], self.widths.value)
         m.submodules.filter = thin = Filter(self.write_layout("out"), height=0)
         wiring.connect(m, thin.w, wiring.flipped(self.w_out))
         m.d.comb += [
@@ -22,7 +24,7 @@ class DropValue(UnitComponent):
             thin.token.close.eq(crd.token.close),
             thin.token.data.crd.eq(crd.token.data.crd),
             thin.token.data.val.eq(val.token.data.val),
-            thin.drop.eq((crd.token.empty == 0) & (val.token.data.val == self.params["fill"])),
+            thin.drop.eq((crd.token.empty == 0) & same),
             crd.pop.eq(thin.fire),
             val.pop.eq(thin.fire),
         ]

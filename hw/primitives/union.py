@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from amaranth import Module, Mux, Value
+from amaranth import Const, Module, Mux, Value
 from amaranth.lib import wiring
 
 from fuseflow.samml.streams import Field, Kind
+from hw.layout import word
 from hw.step import MergeStep
 from hw.unit import UnitComponent
 
@@ -37,10 +38,12 @@ class Union(UnitComponent):
             m.d.comb += out.token.empty.eq(1)
         for has, side, port in ((step.left_has, left, "left"), (step.right_has, right, "right")):
             for field in self.read_types[port].fields[1:]:
-                self._ride(m, field, out.token.data[field.name], has, side.data[field.name])
+                self._ride(m, field, port, out.token.data[field.name], has, side.data[field.name])
         return m
 
-    def _ride(self, m: Module, field: Field, target: Any, has: Value, source: Any) -> None:
+    def _ride(
+        self, m: Module, field: Field, side: str, target: Any, has: Value, source: Any
+    ) -> None:
         """Copy a field, or write what stands for a missing side."""
         match field.kind:
             case Kind.REF:
@@ -48,8 +51,11 @@ class Union(UnitComponent):
                     target.null.eq(~has | source.null),
                     target.addr.eq(Mux(has, source.addr, 0)),
                 ]
-            case Kind.VAL:
-                m.d.comb += target.eq(Mux(has, source, self.params["fill"]))
+            case Kind.VAL | Kind.SUM:
+                value = self.widths.value
+                value = value if field.kind is Kind.VAL else value.wide
+                fill = Const(value.encode(self.params[side]), word(value))
+                m.d.comb += target.eq(Mux(has, source, fill))
             case _:
                 m.d.comb += target.eq(Mux(has, source, 0))
 

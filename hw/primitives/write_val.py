@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth import Module, Signal, signed
+from amaranth import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.append import Append
+from hw.layout import word
 from hw.unit import MemoryWrite, UnitComponent
 
 
@@ -22,7 +23,7 @@ class WriteVal(UnitComponent):
         """Return the memory and the run's figures."""
         return {
             "start": In(1),
-            "mem_val": Out(MemoryWrite(self.words, signed(self.widths.val))),
+            "mem_val": Out(MemoryWrite(self.words, word(self.widths.value))),
             "finished": Out(1),
             "count": Out(32),
             "overrun": Out(1),

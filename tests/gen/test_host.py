@@ -1,5 +1,7 @@
 """Tensor images to memory words and addresses, and results back."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from fuseflow.samml.errors import CapacityError, TensorError
 from fuseflow.samml.image import TensorImage
+from fuseflow.samml.values import BF16, FP32, INT8, INT16, ValueType
 from gen import host
 from gen.cells import ARRAY
 from gen.manifest import manifest
@@ -82,6 +85,37 @@ def test_results_come_back(product: dict[str, Any]) -> None:
     )
     assert np.asarray(found.vals).tolist() == [7, -1, -(1 << 31)]
     assert host.result_words(manifest(graphs.row_sums()), "x", (4,), {"val": 4}) == {"val": 4}
+
+
+@pytest.mark.parametrize(
+    ("value", "words", "stored"),
+    [
+        (INT8, [-1, 127, -128, 5, 0], [0xFF, 0x7F, 0x80, 5, 0]),
+        (INT16, [-1, 1, 2, 3, 4], [0xFFFF, 1, 2, 3, 4]),
+        (BF16, [0x8000, 0xFFFF, 0x3F80, 1, 0], [0x8000, 0xFFFF, 0x3F80, 1, 0]),
+        (FP32, [0x8000_0000, 0xFFC0_0000, 1, 2, 3], [0x8000_0000, 0xFFC0_0000, 1, 2, 3]),
+    ],
+    ids=lambda each: each.name if isinstance(each, ValueType) else "",
+)
+def test_values_of_every_width(value: ValueType, words: list[int], stored: list[int]) -> None:
+    description = manifest(replace(graphs.row_sums(), value=value))
+    image = replace(B, vals=words)
+    assert host.contents(description, "B", image)["mem_B_val.mem.rows"].tolist() == stored
+    (array,) = (array for array in host.arrays(description, "B") if array["name"] == "val")
+    assert array["width"] == value.bits
+    written = dict(host.writes(description, "B", image))
+    assert [written[array["base"] + 4 * k] for k in range(5)] == stored
+    found = host.image(description, "x", (5,), {"val": stored})
+    assert np.asarray(found.vals).tolist() == words
+
+
+def test_the_manifest_tells_the_value_type() -> None:
+    graph = replace(graphs.row_sums(), value=BF16)
+    tensor = replace(graph.tensor("B"), fill=float("-inf"))
+    description = manifest(replace(graph, tensors=(tensor, graph.tensor("x"))))
+    assert description["value"] == {"name": "bf16", "bits": 16, "signed": False, "wide": "fp32"}
+    assert [each["fill"] for each in description["tensors"]] == [0xFF80, 0]
+    json.dumps(description, allow_nan=False)
 
 
 def test_the_manifest_names_what_the_plan_holds(product: dict[str, Any]) -> None:

@@ -4,11 +4,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from fuseflow.samml.values import BF16, FP16, FP32, INT8
 from gen.plan import Plan
 from gen.verilog import verilog
 from tests.gen import graphs
@@ -26,9 +28,16 @@ GRAPHS = {
     for graph in (
         graphs.row_sums(), graphs.product(2), graphs.replay(), graphs.column_sums(),
         graphs.column_sums(1, 1, 1, banks=1, name="least"),
+        *(
+            replace(graph, name=f"{graph.name}_{value.name}", value=value)
+            for graph, value in (
+                (graphs.row_sums(), FP32), (graphs.product(2), BF16), (graphs.column_sums(), FP16),
+                (graphs.row_sums(), INT8),
+            )
+        ),
     )
 }  # fmt: skip
-"""In the last one every capacity is as small as it can be."""
+"""In `least` every capacity is as small as it can be."""
 
 
 @cache
@@ -66,8 +75,8 @@ def test_modules_are_prefixed(text: str) -> None:
 
 def test_two_processes_print_the_same_text() -> None:
     script = (
-        "from tests.gen import graphs; from gen.verilog import verilog; import hashlib;"
-        "print(hashlib.sha256(verilog(graphs.row_sums(), gated=True).encode()).hexdigest())"
+        "from tests.gen.test_verilog import printed; import hashlib;"
+        "print(hashlib.sha256(printed('row_sums_fp32').encode()).hexdigest())"
     )
     digests = set()
     for seed in ("1", "2"):

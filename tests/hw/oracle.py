@@ -240,11 +240,22 @@ class Filter:
         return self.hold.insert(Token(None, self.height + 1, token.close), True, room)
 
 
-class Reduce:
-    """An integer sum."""
+def wrap(value: int) -> int:
+    """Reduce to int32."""
+    return (value + 2**31) % 2**32 - 2**31
 
-    def __init__(self) -> None:
-        self.total = 0
+
+def wrapping_sum(words: Sequence[int]) -> int:
+    """Sum int32 words; each sum wraps."""
+    return wrap(sum(words))
+
+
+class Reduce:
+    """A fold of a whole fiber at its end."""
+
+    def __init__(self, total: Callable[[Sequence[int]], int] = wrapping_sum) -> None:
+        self.total = total
+        self.words: list[int] = []
 
     def __call__(self, t: int, heads: Heads, rooms: Rooms) -> Action:
         head = heads["val"]
@@ -252,28 +263,32 @@ class Reduce:
             return IDLE
         if head.empty > 1:
             return {"val"}, {"out": Token(None, head.empty - 1, head.close - 1)}
-        self.total = wrap(self.total + (head.payload[0] if head.empty == 0 else 0))
+        if head.empty == 0:
+            self.words.append(head.payload[0])
         if not head.close:
             return {"val"}, {}
-        total, self.total = self.total, 0
-        return {"val"}, {"out": Token((total,), 0, head.close - 1)}
-
-
-def wrap(value: int) -> int:
-    """Reduce to int32."""
-    return (value + 2**31) % 2**32 - 2**31
+        words, self.words = self.words, []
+        return {"val"}, {"out": Token((self.total(words),), 0, head.close - 1)}
 
 
 class Accumulate:
-    """Fill and emit of one accumulate."""
+    """Fill and emit of one accumulate; `total` folds the words at one coordinate."""
 
-    def __init__(self, kept: int, banks: int, adder: int, dense: int | None = None) -> None:
+    def __init__(
+        self,
+        kept: int,
+        banks: int,
+        adder: int,
+        dense: int | None = None,
+        total: Callable[[Sequence[int]], int] = wrapping_sum,
+    ) -> None:
         self.kept, self.banks, self.adder, self.dense = kept, banks, adder, dense
+        self.total = total
         self.begun, self.released, self.release = 0, 0, -1
-        self.row: dict[Any, int] = {}
+        self.row: dict[Any, list[int]] = {}
         self.last: dict[Any, int] = {}
         self.in_row = False
-        self.rows: deque[dict[Any, int]] = deque()
+        self.rows: deque[dict[Any, list[int]]] = deque()
         self.outputs: deque[Action] = deque()
 
     def fill(self, t: int, heads: Heads, rooms: Rooms) -> Action:
@@ -289,7 +304,7 @@ class Accumulate:
             if key in self.last and t < self.last[key] + self.adder:
                 return IDLE
             self.last[key] = t
-            self.row[key] = wrap(self.row.get(key, 0) + val.payload[0])
+            self.row.setdefault(key, []).append(val.payload[0])
         if not self.in_row:
             self.begun += 1
         pops = {"crd", "val"} | ({"outer"} if outer and crd.close else set())
@@ -316,11 +331,11 @@ class Accumulate:
             self.released, self.release = self.released + 1, t
         return pops, writes
 
-    def expand(self, row: dict[Any, int], head: Token) -> list[Action]:
+    def expand(self, row: dict[Any, list[int]], head: Token) -> list[Action]:
         """All outputs of one row."""
         kept, close = self.kept, head.close
         if self.dense is not None and head.empty == 0:
-            row = {(k,): row.get((k,), 0) for k in range(self.dense)}
+            row = {(k,): row.get((k,), []) for k in range(self.dense)}
         if not row:
             writes = {"out": Token(None, head.empty + kept, close + kept)}
             if kept == 2:
@@ -332,7 +347,7 @@ class Accumulate:
             last = after is None
             ends = last or (kept == 2 and after[0] != key[0])
             inner = close + kept if last else int(ends and kept == 2)
-            writes = {"out": Token((key[-1], row[key]), 0, inner)}
+            writes = {"out": Token((key[-1], self.total(row[key])), 0, inner)}
             if kept == 2 and ends:
                 writes["outer"] = Token((key[0],), 0, close + 1 if last else 0)
             actions.append(({"row"} if last else set(), writes))

@@ -30,7 +30,8 @@ def everything() -> Graph:
         node("again", "repeat", edge("x", "dense", "x=ref"), edge("signal", "scan")),
         node("times", "alu", edge("a", "load", "a=val"), edge("b", "load", "b=val"), op="mul"),
         node("thin", "drop_value", edge("crd", "either", "crd"), edge("val", "times", "val")),
-        node("sum", "reduce", edge("val", "thin", "val")),
+        node("less", "unary", edge("a", "thin", "a=val"), op="neg"),
+        node("sum", "reduce", edge("val", "less", "val")),
         node(
             "drop",
             "drop_empty",

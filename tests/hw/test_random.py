@@ -283,13 +283,13 @@ def test_joiners(primitive: str, rank: int, seed: int) -> None:
             primitive,
             edge("left", "l", "crd", "a", "v"),
             edge("right", "r", "crd", "b", "w"),
-            **({"fill": -3} if primitive == "union" else {}),
+            **({"left": -3, "right": 8} if primitive == "union" else {}),
         ),
         sink("dut", "crd", "a", "v", "b", "w"),
     )
 
     def oracle() -> Oracle:
-        absent = {"left": (None, -3), "right": (None, -3)}
+        absent = {"left": (None, -3), "right": (None, 8)}
         return Union(absent) if primitive == "union" else Intersect()
 
     rng = random.Random(f"{rank} {seed}")

@@ -18,6 +18,7 @@ from amaranth import Module
 
 from fuseflow.samml.graph import Extent, Graph, ParamValue
 from fuseflow.samml.units import UnitGraph, flatten
+from fuseflow.samml.values import INT32, ValueType
 from gen.tile import Maker, Tile
 from hw.edge import Edge
 from hw.unit import fork
@@ -237,6 +238,60 @@ MUTANTS = (
 )  # fmt: skip
 
 
+FLOAT_MUTANTS = (
+    # The newest sum goes first; of an odd number, another one passes.
+    Mutant(
+        "lane_order_reversed", "hw.lanes",
+        "place.eq(end.slot - before)", "place.eq(end.slot + 1 + before - end.count)", ("reduce",),
+    ),
+    # The newest sum goes before the oldest, so every pair is another one.
+    Mutant(
+        "pair_order", "hw.lanes",
+        "place.eq(end.slot - before)",
+        "place.eq(end.slot - Mux(before + 1 == end.count, 0, before + 1))", ("reduce",),
+    ),
+    Mutant(
+        "one_lane_fewer", "hw.lanes", "old.addr.eq(slot)", "old.addr.eq(slot + 1)", ("reduce",),
+    ),
+    Mutant(
+        "first_of_a_lane_added_to_plus_zero", "hw.lanes",
+        "Mux(count == lanes, old.data, negative_zero(value))", "Mux(count == lanes, old.data, 0)",
+        ("reduce",),
+    ),
+    Mutant(
+        "odd_one_added_to_plus_zero", "hw.lanes",
+        "Mux(waiting, self.value, negative_zero(value))", "Mux(waiting, self.value, 0)",
+        ("reduce",),
+    ),
+    Mutant(
+        "first_payload_added_to_plus_zero", "hw.fold",
+        "return negative_zero(self.stored).value", "return 0", ("accumulate",),
+    ),
+    Mutant(
+        "untouched_is_minus_zero", "hw.banks",
+        "Const(self.fold.untouched, self.shape)", "Const(self.fold.identity, self.shape)",
+        ("accumulate_dense",),
+    ),
+    Mutant(
+        "sticky_bit_dropped", "hw.float_adder", "moved[0] | lost", "moved[0]",
+        ("add", "reduce", "accumulate"),
+    ),
+    Mutant(
+        "half_rounds_up", "hw.floating",
+        "half & (significand[: below - 1].any() | significand[below])", "half", ("add", "mul"),
+    ),
+    Mutant(
+        "hazard_ignored_by_sums", "hw.primitives.accumulate",
+        "& ~(adds & self._hazard(m, fire & adds, fire & ends))", "", ("accumulate",),
+    ),
+    Mutant(
+        "hazard_one_cycle_short", "hw.primitives.accumulate",
+        "range(1, self.fold.latency)", "range(1, self.fold.latency - 1)", ("accumulate",),
+    ),
+)  # fmt: skip
+"""Faults of floating-point arithmetic and of the order of its sums."""
+
+
 @dataclass(frozen=True)
 class Copy:
     """A setup under a name of its own, with or without a fault; `of` is the setup's first name."""
@@ -317,6 +372,7 @@ class MutantTile:
     Parameters
     ----------
     copies : sequence of Copy
+    value : ValueType
 
     Attributes
     ----------
@@ -325,8 +381,8 @@ class MutantTile:
         By edge, the copy that reads or fills it; empty for a helper's.
     """
 
-    def __init__(self, copies: Sequence[Copy]) -> None:
-        self.graph: Graph = bench_graph([copy.setup for copy in copies], "mutants")
+    def __init__(self, copies: Sequence[Copy], value: ValueType = INT32) -> None:
+        self.graph: Graph = bench_graph([copy.setup for copy in copies], "mutants", value)
         self._units = flatten(self.graph)
         self.owners = _owners(self._units, copies)
         self._components: dict[str, Maker] = {}

@@ -192,19 +192,65 @@ async def test_what_is_refused_changes_nothing(dut: Any) -> None:
         if beyond < array["base"] + array["size"]:
             assert await driver.refused(beyond, 5), array["name"]
             assert await driver.unreadable(beyond), array["name"]
-    unmapped = max(entry["address"] for entry in manifest["registers"]) + 4
-    assert await driver.refused(unmapped)
-    assert await driver.unreadable(unmapped)
+    for address in unmapped(manifest):
+        assert await driver.refused(address), hex(address)
+        assert await driver.unreadable(address), hex(address)
     for tensor in manifest["tensors"]:
         for address, size in zip(tensor["shape"], tensor["dims"], strict=True):
             assert await driver.refused(address, size + 1)
-    half = bytes(2)
-    for address, _ in driver.sets[1]["writes"]:
-        assert await driver.response(address, half) == AxiResp.SLVERR
     await driver.check(1)
     await driver.start()
     await driver.wait()
     await driver.check(1)
+
+
+def unmapped(manifest: dict[str, Any]) -> list[int]:
+    """Return the word addresses of no register, and the first and last ones of no array."""
+    taken = {entry["address"] for entry in manifest["registers"]}
+    windows = sorted((array["base"], array["size"]) for array in manifest["arrays"])
+    ends = [base + size for base, size in windows]
+    found = [address for address in range(0, windows[0][0], 4) if address not in taken]
+    starts = [base for base, _ in windows[1:]] + [1 << manifest["address_bits"]]
+    for end, start in zip(ends, starts, strict=True):
+        found += {end, start - 4} if end < start else set()
+    return found
+
+
+@limited
+async def test_partial_words_change_nothing(dut: Any) -> None:
+    driver = await begin(dut)
+    await driver.run(1)
+    control = register(driver.manifest, "control")
+    places = [control, *(address for address, _ in driver.sets[1]["writes"])]
+    for address in places:
+        for first, length in itertools.combinations(range(5), 2):
+            data = b"\x01" * (length - first)
+            if len(data) < 4:
+                assert await driver.response(address + first, data) == AxiResp.SLVERR
+    await driver.check(1)
+    for address, words in driver.sets[1]["writes"]:
+        assert await driver.read(address, len(words)) == words
+    await driver.start()
+    await driver.wait()
+    await driver.check(1)
+
+
+@limited
+async def test_only_bit_0_starts(dut: Any) -> None:
+    driver = await begin(dut)
+    await driver.run(1)
+    await driver.write(register(driver.manifest, "control"), 0xFFFF_FFFE)
+    await driver.check(1)
+
+
+@limited
+async def test_bits_above_a_word_are_ignored(dut: Any) -> None:
+    driver = await begin(dut)
+    for array in driver.manifest["arrays"]:
+        if array["role"] == "input":
+            await driver.write(array["base"], 0xFFFF_FFFF)
+            assert await driver.read(array["base"]) == [(1 << array["width"]) - 1], array["name"]
+    await driver.run(0)
 
 
 @limited

@@ -11,9 +11,10 @@ import pytest
 
 from fuseflow.samml.image import TensorImage
 from fuseflow.samml.units import flatten
+from fuseflow.samml.values import FP32, INT32, ValueType
 from sim_models.cycle.result import CycleResult
 from tests.rtl.bench import Round, make_round, model
-from tests.rtl.mutants import MUTANTS, Copy, MutantTile, applied, copies
+from tests.rtl.mutants import FLOAT_MUTANTS, MUTANTS, Copy, Mutant, MutantTile, applied, copies
 from verif.compare import image_differences
 from verif.job import Record, Run
 from verif.primitives import Case
@@ -29,11 +30,12 @@ HANG = 300
 """Cycles beyond the model's after which a run has failed."""
 
 
-def nest(rng: random.Random, rank: int, leaf: Callable[[], Any]) -> Any:
-    """A random nested list; fibers are often empty or of one element."""
+def nest(rng: random.Random, rank: int, leaf: Callable[[], Any], more: tuple[int, ...] = ()) -> Any:
+    """A random nested list; fibers are often empty or of one element, innermost ones longer."""
     if rank == 0:
         return leaf()
-    return [nest(rng, rank - 1, leaf) for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))]
+    lengths = (0, 1, 1, 2, 3, 5, *(more if rank == 1 else ()))
+    return [nest(rng, rank - 1, leaf, more) for _ in range(rng.choice(lengths))]
 
 
 def fibers(nested: Any, rank: int, make: Callable[[Any], Any]) -> Any:
@@ -48,9 +50,13 @@ def ref(rng: random.Random, size: int) -> tuple[int | None]:
     return (rng.choice((None, *range(size))),)
 
 
-def value(rng: random.Random) -> tuple[int]:
-    """A value, often the fill."""
-    return (rng.choice((0, 0, rng.randrange(-(2**20), 2**20))),)
+def word(rng: random.Random, value: ValueType) -> tuple[int]:
+    """A value, often a zero."""
+    if not value.is_float:
+        return (rng.choice((0, 0, rng.randrange(-(2**20), 2**20))),)
+    number = rng.choice((0.0, -0.0, -0.0, *(rng.uniform(-9, 9) for _ in range(9))))
+    few = round(number * 64) / 64 * 2.0 ** rng.randint(-3, 20)
+    return (value.encode(rng.choice((number, few))),)
 
 
 def joined(rng: random.Random) -> tuple[Any, Any]:
@@ -75,9 +81,10 @@ def joined(rng: random.Random) -> tuple[Any, Any]:
     return sides[0], sides[1]
 
 
-def streams(rng: random.Random, primitive: str) -> dict[str, Any]:
+def streams(rng: random.Random, primitive: str, value: ValueType) -> dict[str, Any]:
     """Return one random stream for every port of a setup of a primitive."""
-    nested = nest(rng, 3, tuple)
+    nested = nest(rng, 3, tuple, (7, 8, 9, 12, 17) if value.is_float else ())
+    val = lambda _: word(rng, value)  # noqa: E731
     match primitive:
         case "scan_dense" | "array":
             return {"ref": fibers(nested, 3, lambda _: ref(rng, 8))}
@@ -89,17 +96,17 @@ def streams(rng: random.Random, primitive: str) -> dict[str, Any]:
             left, right = joined(rng)
             return {"left": left, "right": right}
         case "alu":
-            return {port: fibers(nested, 3, lambda _: value(rng)) for port in ("a", "b")}
+            return {port: fibers(nested, 3, val) for port in ("a", "b")}
         case "reduce":
-            return {"val": fibers(nested, 3, lambda _: value(rng))}
+            return {"val": fibers(nested, 3, val)}
         case "accumulate":
             # Few coordinates, and runs of one, so that sums meet in the adder.
             near = rng.choice((1, 2, 8, 32))
             crd = fibers(nested, 3, lambda _: (rng.randrange(near),))
-            return {"crd": crd, "val": fibers(nested, 3, lambda _: value(rng))}
+            return {"crd": crd, "val": fibers(nested, 3, val)}
         case "drop_value":
             crd = fibers(nested, 3, lambda _: (rng.randrange(32),))
-            return {"crd": crd, "val": fibers(nested, 3, lambda _: value(rng))}
+            return {"crd": crd, "val": fibers(nested, 3, val)}
         case "drop_empty":
             inner = nest(rng, 4, lambda: (rng.randrange(32),))
             return {"outer": fibers(inner, 3, lambda _: (rng.randrange(32),)), "inner0": inner}
@@ -107,14 +114,14 @@ def streams(rng: random.Random, primitive: str) -> dict[str, Any]:
             # No more fibers than the segment array holds.
             short = [[nested_row[:3] for nested_row in plane[:3]] for plane in nested[:3]]
             crd = fibers(short, 3, lambda _: (rng.randrange(32),))
-            return {"crd": crd, "val": fibers(short, 3, lambda _: value(rng))}
+            return {"crd": crd, "val": fibers(short, 3, val)}
         case _:
             raise AssertionError(f"no data for {primitive}")
 
 
-def case(copy: Copy, rng: random.Random) -> Case:
+def case(copy: Copy, rng: random.Random, value: ValueType) -> Case:
     """Return the data of a copy in one round."""
-    played = [streams(rng, copy.setup.primitive) for _ in range(STREAMS)]
+    played = [streams(rng, copy.setup.primitive, value) for _ in range(STREAMS)]
     image = None
     if copy.setup.primitive == "accumulate":
         image = TensorImage((32,), (None,), (None,), [0] * 32)
@@ -144,14 +151,15 @@ def rounds(tile: MutantTile, every: tuple[Copy, ...]) -> list[Round]:
     made: list[Round] = []
     for number, seed in enumerate(SEEDS):
         cases = {
-            copy.setup.name: case(copy, random.Random(f"{copy.of} {number}")) for copy in every
+            copy.setup.name: case(copy, random.Random(f"{copy.of} {number}"), tile.graph.value)
+            for copy in every
         }
         made.append(make_round(tile.graph, setups, cases, seed))
     return made
 
 
 def test_every_edit_applies() -> None:
-    for mutant in MUTANTS:
+    for mutant in (*MUTANTS, *FLOAT_MUTANTS):
         compile(mutant.source(), mutant.module, "exec")
 
 
@@ -163,7 +171,7 @@ def test_a_stale_edit_fails() -> None:
 
 def test_a_fault_does_not_outlive_its_context() -> None:
     before = {name: module for name, module in sys.modules.items() if name.startswith("hw")}
-    for mutant in MUTANTS:
+    for mutant in (*MUTANTS, *FLOAT_MUTANTS):
         with applied(mutant):
             assert import_module(mutant.module) is not before.get(mutant.module)
     after = {name: module for name, module in sys.modules.items() if name.startswith("hw")}
@@ -172,9 +180,12 @@ def test_a_fault_does_not_outlive_its_context() -> None:
 
 @pytest.mark.rtl
 @pytest.mark.xdist_group("mutants")
-def test_every_mutant_is_caught() -> None:
-    every = copies()
-    tile = MutantTile(every)
+@pytest.mark.parametrize(
+    ("mutants", "value"), [(MUTANTS, INT32), (FLOAT_MUTANTS, FP32)], ids=["integers", "floats"]
+)
+def test_every_mutant_is_caught(mutants: tuple[Mutant, ...], value: ValueType) -> None:
+    every = copies(mutants)
+    tile = MutantTile(every, value)
     built = build_tile(tile.make, optimize=False)
     units = flatten(tile.graph)
     data = rounds(tile, every)

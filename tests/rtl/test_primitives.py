@@ -9,12 +9,13 @@ from collections import defaultdict
 
 import pytest
 
+from fuseflow.samml.values import BF16, FP16, FP32, INT8, INT16, ValueType
 from gen.tile import Tile
 from tests.rtl.bench import check, check_expected, make_round, play
 from tests.rtl.cases import PLACES, Expected, from_vector
 from tests.rtl.random_cases import random_case
 from tests.shared_data import vectors
-from verif.primitives import SETUPS, bench_graph
+from verif.primitives import SETUPS, VALUE_SETUPS, bench_graph
 from verif.tile import RtlTile, build_tile
 
 pytestmark = [pytest.mark.rtl, pytest.mark.xdist_group("primitives")]
@@ -60,6 +61,27 @@ def test_random_streams(tile: RtlTile, first: int) -> None:
         rng = random.Random(seed)
         cases = {setup.name: random_case(setup, rng) for setup in SETUPS}
         rounds.append(make_round(tile.plan.graph, SETUPS, cases, seed if seed % 2 else None))
+    for each, record in zip(rounds, play(tile, rounds), strict=True):
+        check(tile, each, record)
+
+
+SOME = ("add", "mul", "wide", "scale_by", "max_by", "reduce", "reduce_wide", "accumulate",
+        "accumulate_dense", "drop_value7", "union_fills", "write_val")  # fmt: skip
+"""Setups of the types that differ from others in their widths alone."""
+
+
+@pytest.mark.parametrize("value", [FP32, BF16, INT8, FP16, INT16], ids=lambda value: value.name)
+def test_value_types(value: ValueType) -> None:
+    """Every operation of a type, in streams that also stall."""
+    part = value in (FP16, INT16)
+    setups = [setup for setup in VALUE_SETUPS if not part or setup.name in SOME]
+    graph = bench_graph(setups, f"values_{value.name}", value)
+    tile = build_tile(lambda: Tile(graph, gated=True), optimize=False)
+    rounds = []
+    for seed in range(40):
+        rng = random.Random(f"{value.name} {seed}")
+        cases = {setup.name: random_case(setup, rng, value) for setup in setups}
+        rounds.append(make_round(graph, setups, cases, seed if seed % 2 else None))
     for each, record in zip(rounds, play(tile, rounds), strict=True):
         check(tile, each, record)
 

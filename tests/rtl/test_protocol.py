@@ -13,6 +13,7 @@ from fuseflow.samml.errors import ToolError
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.image import TensorImage
 from fuseflow.samml.units import flatten
+from fuseflow.samml.values import BF16, INT32, ValueType
 from gen.host import arrays, shape_writes, writes
 from gen.manifest import manifest
 from gen.tile import Tile
@@ -40,16 +41,18 @@ SETS = (
 empty, and the last has more entries than the tile has space."""
 
 
-def csr(rng: np.random.Generator, rows: int, columns: int, density: float) -> TensorImage:
+def csr(
+    rng: np.random.Generator, rows: int, columns: int, density: float, value: ValueType
+) -> TensorImage:
     """A random matrix of small numbers."""
     stored = rng.random((rows, columns)) < density
     crds = np.nonzero(stored)[1]
     segs = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
-    vals = rng.integers(-1000, 1000, size=len(crds))
+    vals = [value.encode(number) for number in rng.integers(-1000, 1000, len(crds)).tolist()]
     return TensorImage((rows, columns), (None, segs), (None, crds), vals)
 
 
-def product() -> Graph:
+def product(value: ValueType) -> Graph:
     """The product of two CSR matrices, row by row."""
     return fuseflow.compile(
         "X(i,j) = B(i,k) * C(k,j)",
@@ -57,6 +60,7 @@ def product() -> Graph:
         order="i,k,j",
         dims=dict.fromkeys("ijk", SIZE),
         capacities={"B": ENTRIES, "C": ENTRIES, "X": SPACE},
+        value=value,
     ).graph
 
 
@@ -68,7 +72,10 @@ def data_set(graph: Graph, description: dict[str, Any], number: int) -> dict[str
     rng = np.random.default_rng(number)
     rows, inner, columns = SETS[number]["shape"]
     density = SETS[number]["density"]
-    images = {"B": csr(rng, rows, inner, density), "C": csr(rng, inner, columns, density)}
+    images = {
+        "B": csr(rng, rows, inner, density, graph.value),
+        "C": csr(rng, inner, columns, density, graph.value),
+    }
     shapes = {"X": (rows, columns)}
     loads = [pair for name, image in images.items() for pair in writes(description, name, image)]
     run = model(flatten(graph), images, shapes)
@@ -102,17 +109,21 @@ def grouped(loads: list[tuple[int, int]]) -> list[tuple[int, list[int]]]:
     return groups
 
 
-@pytest.fixture(scope="module")
-def job() -> dict[str, Any]:
-    graph = product()
+def make_job(value: ValueType) -> dict[str, Any]:
+    graph = product(value)
     description = manifest(graph)
     sets = [data_set(graph, description, number) for number in range(len(SETS))]
     return {"manifest": description, "sets": sets}
 
 
 @pytest.fixture(scope="module")
+def job() -> dict[str, Any]:
+    return make_job(INT32)
+
+
+@pytest.fixture(scope="module")
 def tile() -> RtlTile:
-    return build_tile(lambda: Tile(product()), optimize=False)
+    return build_tile(lambda: Tile(product(INT32)), optimize=False)
 
 
 def play(tile: RtlTile, job: dict[str, Any], directory: Path, only: str) -> None:
@@ -125,6 +136,15 @@ def play(tile: RtlTile, job: dict[str, Any], directory: Path, only: str) -> None
 @pytest.mark.parametrize("name", TESTS)
 def test_protocol(name: str, tile: RtlTile, job: dict[str, Any], tmp_path: Path) -> None:
     play(tile, job, tmp_path, name)
+
+
+def test_words_of_sixteen_bits(tmp_path: Path) -> None:
+    tile = build_tile(lambda: Tile(product(BF16)), optimize=False)
+    job = make_job(BF16)
+    for number, name in enumerate(("test_run", "test_inputs_read_back", "test_bits_above.*")):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        play(tile, job, directory, name)
 
 
 def test_a_simulation_without_tests_fails(

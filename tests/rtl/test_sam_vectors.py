@@ -6,19 +6,21 @@ played on the RTL, whose tokens must be those of the golden meaning.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
 
+from fuseflow.samml.graph import Graph
 from fuseflow.samml.image import TensorImage
 from fuseflow.samml.tokens import Nested, encode
+from fuseflow.samml.values import FP32
 from gen.tile import Tile
 from tests.rtl.bench import check, check_expected, make_round, play
 from tests.rtl.cases import PLACES, Expected, lift
 from tests.sim_models import test_sam_vectors as sam
 from tests.sim_models.harness import Bench
-from verif.primitives import SETUPS, SIZE, WORDS, Case, Setup, bench_graph
+from verif.primitives import SETUPS, SIZE, VALUE_SETUPS, WORDS, Case, Setup, bench_graph
 from verif.tile import build_tile
 
 pytestmark = [pytest.mark.rtl, pytest.mark.xdist_group("primitives")]
@@ -29,8 +31,11 @@ SAMPLED = {
 }  # fmt: skip
 """Setups that must get at least one of SAM's vectors; SAM's writers are compared as arrays."""
 
-WITHOUT_COUNTERPART = 18
-"""Vectors of what we do not have: skip streams, written arrays, negated sums, fractions."""
+WITHOUT_COUNTERPART = 16
+"""Vectors of what we do not have: skip streams, written arrays, negated sums."""
+
+FRACTIONS = {"add"}
+"""Setups that must get at least one vector with fractions, which are played in fp32."""
 
 
 def place_of(it: Bench) -> Setup:
@@ -66,7 +71,8 @@ def expected_of(it: Bench) -> tuple[Setup, Expected] | None:
     for port, played in streams.items():
         if len(played) != 1 or len(encode(played[0], setup.feeds[port].rank)) > WORDS:
             return None
-        if not _in_range(played[0], nulls=setup.primitive != "array"):
+        addresses = setup.feeds[port].fields[:1] != (f"{port}/val",)
+        if addresses and not _in_range(played[0], nulls=setup.primitive != "array"):
             return None
     golden = it.golden()
     outputs = {
@@ -101,21 +107,30 @@ def benches(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 
 @pytest.mark.skipif(not sam.VECTORS, reason="vectors/sam_primitives.json is not present")
-def test_vectors_on_the_rtl(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("graph", "setups", "sampled"),
+    [
+        (bench_graph(), SETUPS, SAMPLED),
+        (bench_graph(VALUE_SETUPS, "values_fp32", FP32), VALUE_SETUPS, FRACTIONS),
+    ],
+    ids=["int32", "fp32"],
+)
+def test_vectors_on_the_rtl(
+    monkeypatch: pytest.MonkeyPatch, graph: Graph, setups: Sequence[Setup], sampled: set[str]
+) -> None:
     found: dict[str, list[Expected]] = defaultdict(list)
     for it in benches(monkeypatch):
-        translated = expected_of(it)
+        translated = expected_of(it) if it.graph.value == graph.value else None
         if translated is not None:
             found[translated[0].name].append(translated[1])
-    assert set(found) >= SAMPLED
-    graph = bench_graph()
+    assert set(found) >= sampled
     tile = build_tile(lambda: Tile(graph, gated=True), optimize=False)
     turns = [
         {name: cases[turn] for name, cases in found.items() if turn < len(cases)}
         for turn in range(max(map(len, found.values())))
     ]
     rounds = [
-        make_round(graph, SETUPS, {name: e.case for name, e in turn.items()}, seed)
+        make_round(graph, setups, {name: e.case for name, e in turn.items()}, seed)
         for seed, turn in enumerate(turns)
     ]
     for each, turn, record in zip(rounds, turns, play(tile, rounds), strict=True):
