@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from typer.main import get_command
 
@@ -28,7 +28,9 @@ from fuseflow.samml.catalog import (
 from fuseflow.samml.graph import Extent
 from fuseflow.samml.streams import Field, Kind, Level, StreamType
 from fuseflow.samml.text import print_graph, print_value
-from fuseflow.samml.values import INT32
+from fuseflow.samml.values import INT32, VALUE_TYPES, ValueType
+
+Measure: TypeAlias = Callable[[Params, ValueType], int]
 
 ROOT = Path(__file__).parent
 NOTICE = "<!-- Written by `python -m docs.generate`: do not edit. -->\n\n"
@@ -37,9 +39,9 @@ A mistake is reported in one line on standard error with exit code 1, a wrong op
 code 2; output files are written whole or not at all. With `--json -`, standard output carries the
 JSON alone.
 
-Without `--format`, an operand of rank 0, 1, 2, 3 is stored as scalar, `s`, `ds` (CSR), `dss`.
-`fuseflow run` and `fuseflow verify` need every operand; `compile` and `generate` take those that
-are known, for sizes and densities.
+Statements, formats, fills and value types: [The language](language.md). `fuseflow run` and
+`fuseflow verify` need every operand; `compile` and `generate` take those that are known, for sizes
+and densities.
 """
 SPMM = "X(i,j) = A(i,k) * H(k,j)"
 SPMM_FORMATS = {"X": "dd", "A": "CSR", "H": "dd"}
@@ -51,11 +53,10 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "source": ({"fields": ("crd/crd", "val/val"), "levels": ("i", "j")},),
     "scan_dense": ({"bound": True}, {"bound": False}),
     "locate": ({"parent": True}, {"parent": False}),
-    "alu": ({"op": "add"}, {"op": "mul"}),
     "accumulate": ({"kept": 1, "size": (SIZE,)}, {"kept": 2, "size": (SIZE, SIZE)}),
     "drop_empty": ({"signal": 1, "heights": (1, 2)},),
 }
-"""Parameters that decide about ports or timing, where the defaults do not show them all."""
+"""Parameters that decide about ports or units, where the defaults do not show them all."""
 
 RANKED_BY = {"repeat": "signal", "accumulate": "crd"}
 """The input whose rank is called d; the first one elsewhere."""
@@ -63,7 +64,7 @@ RANKED_BY = {"repeat": "signal", "accumulate": "crd"}
 
 def primitive_page(entry: Primitive) -> str:
     """Return the page of one primitive."""
-    variants = [(shown, _sample(shown)) for shown in VARIANTS.get(entry.name, ({},))]
+    variants = [(shown, _sample(entry, shown)) for shown in VARIANTS.get(entry.name, ({},))]
     parts = [
         f"# {entry.name}\n\n{entry.summary}\n",
         f"## Rule\n\n{entry.rule}\n\nA token is `(payload, empty, close)`, `-` no payload.\n",
@@ -71,8 +72,10 @@ def primitive_page(entry: Primitive) -> str:
     ]
     if entry.params:
         parts.append("## Parameters\n\n" + _params(entry.params))
-    parts.append(f"## Units\n\nLatencies are those of value type {INT32.name}.\n")
-    parts.append(_each(variants, partial(_units, entry)))
+    parts.append("## Units\n\n" + _each(variants, partial(_units, entry)))
+    latencies = _each(variants, partial(_latencies, entry))
+    if latencies.strip():
+        parts.append("## Latencies\n\n" + latencies)
     internal = _each(variants, partial(_internals, entry))
     if internal.strip():
         parts.append("## Internal streams\n\n" + internal)
@@ -108,7 +111,9 @@ def _command(name: str, command: Any) -> str:
         + [f"{param.opts[0]} {param.metavar}" for param in options if param.required]
         + ["[OPTIONS]"]
     )
-    rows = [(f"`{param.metavar}`", param.help, "yes") for param in arguments]
+    rows = [
+        (f"`{param.metavar}`", param.help, "yes" if param.required else "") for param in arguments
+    ]
     rows += [
         (
             ", ".join(f"`{flag}`" for flag in param.opts)
@@ -165,8 +170,13 @@ PAGES: dict[str, Callable[[], str]] = {
 """Every generated page by its path below this folder."""
 
 
-def _sample(shown: dict[str, object]) -> Params:
-    return {"index": "z", "space": "", "size": SIZE, "tensor": "T", "level": 0} | shown
+def _sample(entry: Primitive, shown: dict[str, object]) -> Params:
+    words = {
+        param.name: param.choices[0]
+        for param in entry.params
+        if param.choices and param.default is REQUIRED
+    }
+    return {"index": "z", "space": "", "size": SIZE, "tensor": "T", "level": 0} | words | shown
 
 
 def _each(
@@ -190,6 +200,7 @@ def _ports(entry: Primitive, params: Params) -> str:
     params = _completed(entry, params)
     ports = entry.inputs(params)
     inputs, outputs = _types(entry, params)
+    _, wide = _types(entry, _widened(entry, params))
     base = RANKED_BY.get(entry.name, ports[0].name if ports else "")
     zero = inputs[base].rank if base else 0
     rows = [
@@ -203,7 +214,13 @@ def _ports(entry: Primitive, params: Params) -> str:
         for port in ports
     ]
     rows += [
-        (f"`{name}`", "out", _output_fields(stream, ports), _rank(stream, zero, base), "")
+        (
+            f"`{name}`",
+            "out",
+            _output_fields(stream, ports, wide[name]),
+            _rank(stream, zero, base),
+            "" if stream == wide[name] else "a sum where `wide`",
+        )
         for name, stream in outputs.items()
     ]
     table = _table(("port", "", "fields", "rank", "meaning"), rows)
@@ -218,18 +235,18 @@ def _input_fields(port: Input) -> str:
     return ", ".join(roles + [f"`{port.name}.*`"] * port.passengers) or "none"
 
 
-def _output_fields(stream: StreamType, ports: Sequence[Input] = ()) -> str:
+def _output_fields(
+    stream: StreamType, ports: Sequence[Input] = (), wide: StreamType | None = None
+) -> str:
     """List fields; one that an input of several kinds passes on may be of any of them."""
-    kinds = {role: found for port in ports for role, found in port.roles}
-    return ", ".join(
-        f"`{field.name}`"
-        if field.name.endswith(".*")
-        else _field(
-            field.name,
-            kinds[field.name] if field.kind in kinds.get(field.name, ()) else (field.kind,),
-        )
-        for field in stream.fields
-    )
+    passed = {role: found for port in ports for role, found in port.roles}
+    texts: list[str] = []
+    for field, other in zip(stream.fields, (wide or stream).fields, strict=True):
+        kinds = passed.get(field.name, ())
+        if field.kind not in kinds or field.kind != other.kind:
+            kinds = tuple(dict.fromkeys((field.kind, other.kind)))
+        texts.append(f"`{field.name}`" if field.name.endswith(".*") else _field(field.name, kinds))
+    return ", ".join(texts)
 
 
 def _field(name: str, kinds: Sequence[Kind]) -> str:
@@ -263,6 +280,13 @@ def _sample_fields(port: Input) -> tuple[Field, ...]:
     return fields + (Field(f"{port.name}.*", Kind.REF),) * port.passengers
 
 
+def _widened(entry: Primitive, params: Params) -> Params:
+    """Return parameters that make a primitive's output wide, if it can be."""
+    if all(param.name != "wide" for param in entry.params):
+        return params
+    return {**params, "wide": True, "op": "mul" if entry.name == "alu" else "sum"}
+
+
 def _completed(entry: Primitive, params: Params) -> Params:
     known = {param.name for param in entry.params}
     return entry.complete({name: value for name, value in params.items() if name in known})
@@ -287,31 +311,89 @@ def _units(entry: Primitive, params: Params) -> str:
             f"`{unit.name or entry.name}`",
             _names(unit.reads),
             _names(unit.writes),
-            str(unit.latency),
+            _figure(entry, params, partial(_latency, entry, k)),
             unit.counts,
             "a survivor waits until it is known whether it is its fiber's last"
             if unit.holds
             else "",
         )
-        for unit in entry.units(_completed(entry, params), INT32)
+        for k, unit in enumerate(entry.units(_completed(entry, params), INT32))
     ]
     return _table(("unit", "reads", "writes", "latency", "firings count", "holder"), rows)
 
 
+def _latencies(entry: Primitive, params: Params) -> str:
+    """Tabulate the latencies that are not the same for all operations and value types."""
+    units = entry.units(_completed(entry, params), INT32)
+    return "\n".join(
+        (f"Of `{unit.name}`:\n\n" if unit.name else "") + table
+        for k, unit in enumerate(units)
+        if (table := _tabulate(entry, params, partial(_latency, entry, k)))
+    )
+
+
+def _latency(entry: Primitive, unit: int, params: Params, value: ValueType) -> int:
+    return entry.units(params, value)[unit].latency
+
+
 def _internals(entry: Primitive, params: Params) -> str:
-    params = _completed(entry, params)
-    inputs, _ = _types(entry, params)
+    completed = _completed(entry, params)
+    inputs, _ = _types(entry, completed)
     base = RANKED_BY.get(entry.name, next(iter(inputs), ""))
+
+    def depth(name: str, params: Params, value: ValueType) -> int:
+        return entry.internals(params, value, inputs)[name].depth
+
+    streams = entry.internals(completed, INT32, inputs)
     rows = [
         (
             f"`{name}`",
             _output_fields(internal.type) or "none",
             _rank(internal.type, inputs[base].rank, base),
-            str(internal.depth),
+            _figure(entry, params, partial(depth, name)),
         )
-        for name, internal in entry.internals(params, INT32, inputs).items()
+        for name, internal in streams.items()
     ]
-    return _table(("stream", "fields", "rank", "depth"), rows) if rows else ""
+    tables = [
+        f"\nDepth of `{name}`:\n\n{table}"
+        for name in streams
+        if (table := _tabulate(entry, params, partial(depth, name)))
+    ]
+    return _table(("stream", "fields", "rank", "depth"), rows) + "".join(tables) if rows else ""
+
+
+def _measure(entry: Primitive, params: Params, measure: Measure) -> dict[str, tuple[int, ...]]:
+    """Take a figure for every operation of a primitive, and there for every value type."""
+    operations = next((param.choices for param in entry.params if param.name == "op"), ("",))
+    return {
+        op: tuple(
+            measure(_completed(entry, {**params, "op": op}), value)
+            for value in VALUE_TYPES.values()
+        )
+        for op in operations
+    }
+
+
+def _figure(entry: Primitive, params: Params, measure: Measure) -> str:
+    """Return a figure where it is always the same; `_tabulate` tells of others."""
+    found = {figure for row in _measure(entry, params, measure).values() for figure in row}
+    return str(found.pop()) if len(found) == 1 else "see below"
+
+
+def _tabulate(entry: Primitive, params: Params, measure: Measure) -> str:
+    """Tabulate a figure by operation and value type; those that do not differ stand together."""
+    found = _measure(entry, params, measure)
+    operations: dict[tuple[int, ...], list[str]] = {}
+    for op, figures in found.items():
+        operations.setdefault(figures, []).append(op)
+    types: dict[tuple[int, ...], list[str]] = {}
+    for name, column in zip(VALUE_TYPES, zip(*operations, strict=True), strict=True):
+        types.setdefault(column, []).append(name)
+    if len(operations) == len(types) == 1:
+        return ""
+    head = ("operation", *(", ".join(names) for names in types.values()))
+    columns = ([_names(ops) for ops in operations.values()], *types)
+    return _table(head, [tuple(map(str, row)) for row in zip(*columns, strict=True)])
 
 
 def _names(names: Sequence[str]) -> str:

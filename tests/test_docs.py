@@ -1,11 +1,22 @@
-"""The generated documentation is complete and fresh."""
+"""The generated documentation is complete and fresh, and the examples of the language hold."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from docs import generate
+from fuseflow.compiler import parse
+from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.catalog import CATALOG
+from fuseflow.samml.graph import Role
+from fuseflow.samml.text import parse_graph
+from fuseflow.samml.values import VALUE_TYPES
+from tests.pages import Example, blocks, call, examples, operands, run_python, working_nodes
+
+LANGUAGE = Path(generate.ROOT) / "language.md"
+EXAMPLES = examples(LANGUAGE)
+REFUSED = [each for each in EXAMPLES if "refused" in each.facts]
 
 
 def test_no_page_is_stale() -> None:
@@ -57,3 +68,66 @@ def test_ranks_are_relative_to_the_ranked_input() -> None:
     accumulate = generate.PAGES["primitives/accumulate.md"]()
     assert "With `kept=2`:" in accumulate
     assert "| `outer` | out | `crd` (crd) | d-2 |" in accumulate
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_a_page_tells_the_latencies_of_every_value_type(name: str) -> None:
+    entry = CATALOG[name]
+    page = generate.PAGES[f"primitives/{name}.md"]()
+    choices = next((param.choices for param in entry.params if param.name == "op"), ())
+    shown = _latencies(page)
+    for op in choices:
+        params = {"op": op, "kept": 1, "size": ()}
+        given = {key: params[key] for key in params if key in {p.name for p in entry.params}}
+        for kind in VALUE_TYPES.values():
+            assert entry.units(entry.complete(given), kind)[0].latency == shown[op, kind.name]
+    assert bool(shown) == bool(choices)
+
+
+def _latencies(page: str) -> dict[tuple[str, str], int]:
+    """Read the first table of latencies by operation and value type."""
+    section = page.partition("## Latencies")[2].partition("## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
+    return {
+        (op, kind): int(figure)
+        for row in rows[2:]
+        for op in re.findall(r"`(\w+)`", row[0])
+        for kinds, figure in zip(rows[0][1:], row[1:], strict=True)
+        for kind in kinds.split(", ")
+    }
+
+
+def test_the_language_page_shows_every_kind_of_fact() -> None:
+    shown = {fact for each in EXAMPLES for fact in each.facts}
+    assert shown == {"options", "means", "nodes", "fill", "refused"}
+
+
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if e not in REFUSED], ids=str)
+def test_an_example_of_the_language(example: Example, tmp_path: Path) -> None:
+    compiled = call("compile", example.text, *example.options, "-o", tmp_path / "graph")
+    assert compiled.exit_code == 0, compiled.stderr
+    graph = parse_graph((tmp_path / "graph" / "graph.samml").read_text())
+    (result,) = (tensor for tensor in graph.tensors if tensor.role == Role.RESULT)
+    (order,) = re.findall(r"^order +(\S+)$", compiled.stdout, re.MULTILINE)
+    statement = parse(example.text)
+    facts = {
+        "means": str(with_sums(statement, order.split(","))),
+        "nodes": ", ".join(working_nodes(graph)),
+        "fill": str(result.fill),
+    }
+    for fact in facts.keys() & example.facts.keys():
+        assert example.facts[fact] == facts[fact]
+    # `run` compares golden meaning, cycle model and truth.
+    ran = call("run", example.text, *example.options, *operands(statement, tmp_path))
+    assert ran.exit_code == 0, ran.stderr
+
+
+@pytest.mark.parametrize("example", REFUSED, ids=str)
+def test_a_refusal_of_the_language(example: Example, tmp_path: Path) -> None:
+    refused = call("compile", example.text, *example.options, "-o", tmp_path / "graph")
+    assert refused.exit_code == 1
+    assert refused.stderr.endswith(f"{example.facts['refused']}\n")
+
+
+def test_python_on_the_language_page_prints_what_it_says() -> None:
+    run_python(blocks(LANGUAGE, "python"))

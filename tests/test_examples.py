@@ -1,7 +1,7 @@
 """The examples run, and what the documents show is what the code does."""
 
-import csv
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +11,10 @@ import pytest
 
 import fuseflow
 from docs import generate
+from fuseflow import Tensor
+from fuseflow.comparison.table import kernels
 from gen.bundle import Bundle
+from tests.pages import blocks, call, headings, links, run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,37 +40,71 @@ def test_karate(tmp_path: Path) -> None:
         assert str(Bundle.load(folder).verilog) in done.stdout
 
 
+def test_pagerank(tmp_path: Path) -> None:
+    """It ends at networkx's ranks in every variant, each with its cost."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "pagerank.py"],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert len(lines) == 9
+    errors = [float(error) for error in re.findall(r"(\S+) from networkx", done.stdout)]
+    assert len(errors) == 3
+    assert max(errors) < 1e-5
+    figures = [re.findall(r"\d+", line.replace(",", "")) for line in lines[1::3]]
+    cycles, converting = ([int(row[k]) for row in figures] for k in (0, 1))
+    assert cycles[1] < cycles[2] < cycles[0]
+    assert converting[0] == converting[1] > converting[2] == 0
+    assert all("fired" in line for line in lines[2::3])
+
+
 def test_the_readme_shows_the_graph_of_today() -> None:
     assert generate.picture() in (ROOT / "README.md").read_text()
 
 
-def test_python_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_in_the_readme_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    lines = [line for line in code.splitlines() if "verify()" not in line]
-    names: dict[str, object] = {}
-    exec("\n".join(lines), names)
-    run = names["run"]
-    assert isinstance(run, fuseflow.RunResult)
-    np.testing.assert_array_equal(run.result.to_numpy(), [4, 1, 9])
+    names = run_python(blocks(ROOT / "README.md", "python"))
+    assert isinstance(names["program"], fuseflow.Program)
+    assert (tmp_path / "rtl" / "manifest.json").exists()
+
+
+def _commands() -> list[list[str]]:
+    shown = re.findall(r"^    (fuseflow .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    return [shlex.split(line)[1:] for line in shown]
 
 
 def test_commands_in_the_readme_are_those_of_the_program() -> None:
-    shown = re.findall(r"^    fuseflow (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert shown == re.findall(r"^## (\w+)$", generate.cli_page(), re.MULTILINE)
+    listed = re.findall(r"^## (\w+)$", generate.cli_page(), re.MULTILINE)
+    assert [command[0] for command in _commands()] == listed
+
+
+def test_commands_in_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but those that need the tools of the RTL: their options are read, no more."""
+    monkeypatch.chdir(tmp_path)
+    for name in "bc":
+        Tensor.from_numpy(name, np.eye(3, dtype=int), "CSR").write(f"{name}.mtx")
+    for command in _commands():
+        if command[0] in ("verify", "doctor"):
+            command = [*command, "--help"]
+        ran = call(*command)
+        assert ran.exit_code == 0, ran.output
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").rglob("*.md")))
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target, place in links(page):
+        linked = page.parent / target if target else page
+        assert linked.exists(), target
+        assert not place or place in headings(linked), f"{target}#{place}"
 
 
-def test_the_kernel_table_compiles_and_is_measured() -> None:
-    measured = (ROOT / "docs" / "benchmarks.md").read_text()
-    with (ROOT / "examples" / "kernels.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            formats = dict(part.split("=") for part in row["formats"].split(";"))
-            program = fuseflow.compile(row["program"], formats=formats, order=row["order"])
-            assert ",".join(program.order) == row["order"]
-            assert f"| {row['id']} {row['name']} |" in measured
+def test_what_is_measured_are_kernels_of_the_table() -> None:
+    measured = (ROOT / "docs" / "benchmarks.md").read_text().partition("## Speed")[0]
+    names = set(re.findall(r"^\| (?:\d+ )?([a-z]\w+) \| (?:karate|random)", measured, re.MULTILINE))
+    assert len(names) > 10
+    assert names <= {kernel.name for kernel in kernels()}
