@@ -318,8 +318,17 @@ class Program:
 
         return generate(self.fitted(), directory)
 
-    def verify(self, tensors: Mapping[str, Tensor] | None = None) -> VerifyResult:
+    def verify(
+        self, tensors: Mapping[str, Tensor] | None = None, *, waves: str | Path | None = None
+    ) -> VerifyResult:
         """Run the RTL under Verilator and compare it with the cycle model on every edge.
+
+        Parameters
+        ----------
+        tensors : mapping of str to Tensor, optional
+            Other operands than the program's own.
+        waves : path, optional
+            Where the waves of the RTL go, as VCD; also those of a run that fails.
 
         Raises
         ------
@@ -334,7 +343,9 @@ class Program:
 
         operands = self._operands(tensors)
         run = self._run(operands)
-        tile = build_tile(lambda: Tile(run.units.graph))
+        tile = build_tile(
+            lambda: Tile(run.units.graph), waves=None if waves is None else Path(waves)
+        )
         job = Run(
             images=operands.images(),
             shapes={run.result.name: run.result.shape},
@@ -449,7 +460,8 @@ class Program:
             return None, None
         value = self.graph.value
         arrays = {name: tensor.to_numpy() for name, tensor in operands.given.items()}
-        truth = evaluate_dense(statement, arrays, value)
+        order = self.order if isinstance(self.lowered, Lowered) else None
+        truth = evaluate_dense(statement, arrays, value, order)
         if truth is None:
             return None, None
         found = result.to_numpy().astype(np.float64)
@@ -458,7 +470,8 @@ class Program:
         if overflow and not value.is_float:
             word = float(1 << value.bits)
             error = np.minimum(error % word, word - error % word)
-        same = (found == truth.value) | (np.isnan(found) & np.isnan(truth.value))
+        # Where the truth is NaN, it met 0 * inf or inf - inf, which sparsity may leave out.
+        same = (found == truth.value) | np.isnan(truth.value)
         error = np.where(same, 0.0, error)
         if not error.size:
             return 0.0, 0.0

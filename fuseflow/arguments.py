@@ -7,12 +7,9 @@ Nothing heavy is imported here, so that ``--help`` answers at once.
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    pass
 
 Many = list[str] | None
 

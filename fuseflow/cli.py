@@ -67,7 +67,7 @@ Stalling = Annotated[
 Kernels = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[KERNEL]...", help="Names, globs or classes of kernels; class single by default."
+        metavar="KERNEL", help="Names, globs or classes of kernels; class single by default."
     ),
 ]
 ComparedType = Annotated[
@@ -99,6 +99,10 @@ Plot = Annotated[
     typer.Option("--plot", metavar="FILE", help="Draw the cycles: .png, .svg or .pdf."),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random operands.")]
+Waves = Annotated[
+    Path | None,
+    typer.Option("--waves", metavar="FILE.vcd", help="Write the signals of the RTL as VCD."),
+]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write figures as JSON; - is stdout.")
 ]
@@ -253,15 +257,19 @@ def verify(
     *,
     options: "Options",
     result: Result = None,
+    waves: Waves = None,
     json_: Json = None,
 ) -> None:
     """Build and run the RTL and compare it with the models, edge by edge."""
     from fuseflow.figures import entries, report, table, verify_figures
+    from fuseflow.traces import check_waves_target
 
     _check_result(result)
+    if waves is not None:
+        check_waves_target(waves)
     program = options.compile(expression)
     with progress("building and running the RTL"):
-        outcome = program.verify()
+        outcome = program.verify(waves=waves)
     if result is not None and outcome.bit_exact:
         outcome.run.result.write(result)
     figures = verify_figures(program, outcome)

@@ -228,7 +228,9 @@ def test_nothing_is_written_over_foreign_files(folder: Path) -> None:
 
 
 def test_generate_names_what_it_cannot_take(folder: Path) -> None:
-    assert "neither a statement, a graph nor a directory" in fail("generate", "nowhere", "-o", "rtl")
+    assert "neither a statement, a graph nor a directory" in fail(
+        "generate", "nowhere", "-o", "rtl"
+    )
     assert "holds no graph.samml" in fail("generate", ".", "-o", "rtl")
     succeed("compile", MATMUL, "-o", "graph")
     assert "compiled already" in fail("generate", "graph", "--order", "i,j,k", "-o", "rtl")
@@ -276,3 +278,21 @@ def test_progress_appears_late_and_on_terminals_only(monkeypatch: pytest.MonkeyP
             while shown and "thinking" not in screen.getvalue() and time.monotonic() < deadline:
                 time.sleep(0.01)
         assert ("thinking" in screen.getvalue()) == shown
+
+
+def test_waves_need_their_suffix(folder: Path) -> None:
+    message = fail("verify", MATMUL, "--waves", "tile.fst")
+    assert "cannot write waves to 'tile.fst': its suffix must be one of .vcd" in message
+
+
+@pytest.mark.rtl
+def test_verify_writes_waves(folder: Path) -> None:
+    scipy.io.mmwrite("v.mtx", sp.coo_array(np.array([[1.5], [0.0], [2.5]])))
+    succeed(
+        "verify", "x(i) = 2 * v(i)", "--tensor", "v=v.mtx", "--type", "bf16",
+        "--waves", "tile.vcd", "--json", "out.json",
+    )  # fmt: skip
+    assert json.loads(Path("out.json").read_text())["bit_exact"]
+    text = Path("tile.vcd").read_text()
+    assert "$timescale" in text
+    assert "scale" in text

@@ -12,7 +12,6 @@ from math import prod
 
 from fuseflow.compiler.declare import Sizes
 from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, accesses, free
-from fuseflow.compiler.fills import annihilates, background
 from fuseflow.compiler.lower import lower
 from fuseflow.compiler.order import check_order, orders
 from fuseflow.compiler.plan import Plan, Section, plan, sections
@@ -57,7 +56,9 @@ class _Estimate:
                 return self.stored(expr, index) if index in expr.indices else 1.0
             case Constant():
                 return 1.0
-            case Unary(_, operand):
+            case Unary(_, operand) | Binary(_, operand, Constant()):
+                return self.share(operand, index)
+            case Binary(_, Constant(), operand):
                 return self.share(operand, index)
             case Fold(_, _, body):
                 complete = isinstance(expr, Section) and expr.complete
@@ -67,13 +68,9 @@ class _Estimate:
                 decisive = [
                     share
                     for share, side in zip(shares, (left, right), strict=True)
-                    if self._decides(op, side)
+                    if self.problem.decides(op, side)
                 ]
                 return prod(decisive) if decisive else 1.0 - prod(1.0 - each for each in shares)
-
-    def _decides(self, op: str, expr: Expr) -> bool:
-        value = self.problem.value
-        return annihilates(op, value, background(expr, self.problem.fills, value))
 
     def iterate(self, count: float, expr: Expr, index: str, *, complete: bool) -> float:
         """Add one loop variable below `count` coordinates; returns how many there are then."""

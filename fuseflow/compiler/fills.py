@@ -1,31 +1,30 @@
 """The algebra of fill values: what an expression is where nothing is stored (DESIGN section 4).
 
-Every operand has a fill, so every expression has a *background*: its value at a point at which
-no operand stores an entry.  An operand *annihilates* an operation where its fill decides the
-result alone; the compiler then visits only that operand's coordinates.
+A compressed operand has a fill, so an expression of such operands has a *background*: its value
+at a point at which none stores an entry.  An operand *annihilates* an operation where its fill
+decides the result alone; the compiler then visits only that operand's coordinates.
 """
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
-from fuseflow.compiler.expr import BINARY, Access, Binary, Constant, Expr, Fold, Unary
+from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.values import Number, ValueType, number
 
-_BINARY: dict[str, Callable[[Number, Number], Number]] = {
+_OPERATIONS: dict[str, Any] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
     "max": max,
     "min": min,
-}
-_UNARY: dict[str, Callable[[Number], Number]] = {
     "neg": operator.neg,
     "abs": abs,
-    "relu": lambda value: max(value, 0),
+    "relu": partial(max, 0),
 }
-_ANNIHILATOR: dict[str, Number] = {"mul": 0, "max": math.inf, "min": -math.inf}
 
 
 def rounded(value: Number, kind: ValueType) -> Number:
@@ -33,55 +32,66 @@ def rounded(value: Number, kind: ValueType) -> Number:
     return number(kind.decode(kind.encode(value)))
 
 
-def apply(op: str, kind: ValueType, left: Number, right: Number) -> Number:
-    """Return what a binary operation of the value type gives.
+def apply(op: str, kind: ValueType, *operands: Number) -> Number:
+    """Return what an operation of the value type gives for fills and constants.
 
     Raises
     ------
     LoweringError
-        That is no number, such as 0 * inf.
+        That is no number, such as 0 * inf, or overflows.
     """
-    value = _BINARY[op](left, right)
-    if math.isnan(value):
+    exact = _OPERATIONS[op](*operands)
+    value = exact if math.isnan(exact) else rounded(exact, kind)
+    overflows = math.isinf(value) and not any(map(math.isinf, operands))
+    if math.isnan(value) or overflows or not (kind.is_float or value == exact):
         raise LoweringError(
-            f"{BINARY[op]} of {left} and {right}, where nothing is stored, is no number: give one "
-            "operand another fill"
+            f"{op} of {' and '.join(map(str, operands))}, where nothing is stored, is "
+            f"{exact}, no {kind.name}: give one operand another fill"
         )
-    return rounded(value, kind)
+    return value
 
 
-def apply_unary(op: str, kind: ValueType, value: Number) -> Number:
-    """Return what a unary operation of the value type gives."""
-    return rounded(_UNARY[op](value), kind)
-
-
-def annihilates(op: str, kind: ValueType, fill: Number) -> bool:
+def annihilates(op: str, kind: ValueType, fill: Number | None) -> bool:
     """Whether an operand's fill decides the result of an operation, whatever the other is."""
-    decides = _ANNIHILATOR.get(op)
-    if decides in (math.inf, -math.inf):
-        return fill == (kind.high if decides > 0 else kind.low)
+    decides = {"mul": 0, "max": kind.high, "min": kind.low}.get(op)
     return decides is not None and fill == decides
 
 
-def background(expr: Expr, fills: Mapping[str, Number], kind: ValueType) -> Number:
+def background(expr: Expr, fills: Mapping[str, Number], kind: ValueType) -> Number | None:
     """Return the value of an expression at a point where no operand stores an entry.
 
-    A fold over a background that is not its identity has none: it visits every point
-    (`is_complete`), so 0 stands for it.
+    Parameters
+    ----------
+    expr : Expr
+    fills : mapping of str to number
+        Of the operands that may lack a point; one that stores every point has none.
+    kind : ValueType
+
+    Returns
+    -------
+    number or None
+        None where there is no such point: some operand is everywhere, or a fold visits every
+        point as its body's background is not its identity.
+
+    Raises
+    ------
+    LoweringError
+        The fills give no number.
     """
     match expr:
         case Access(tensor):
-            return fills.get(tensor, 0)
+            return fills.get(tensor)
         case Constant(value):
             return rounded(value, kind)
         case Unary(op, operand):
-            return apply_unary(op, kind, background(operand, fills, kind))
+            inner = background(operand, fills, kind)
+            return None if inner is None else apply(op, kind, inner)
         case Binary(op, left, right):
-            return apply(op, kind, background(left, fills, kind), background(right, fills, kind))
-        case Fold(op):
-            return 0 if is_complete(expr, fills, kind) else kind.identity(op)
-
-
-def is_complete(fold: Fold, fills: Mapping[str, Number], kind: ValueType) -> bool:
-    """Whether a fold must visit every point: its body's background is not its identity."""
-    return background(fold.body, fills, kind) != kind.identity(fold.op)
+            sides = [background(side, fills, kind) for side in (left, right)]
+            known = [side for side in sides if side is not None]
+            if len(known) == 2:
+                return apply(op, kind, *known)
+            return next((side for side in known if annihilates(op, kind, side)), None)
+        case Fold(op, _, body):
+            identity = kind.identity(op)
+            return identity if background(body, fills, kind) == identity else None

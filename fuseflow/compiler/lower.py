@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from fuseflow.compiler.builder import Builder, Stream, Wire
-from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Unary
-from fuseflow.compiler.fills import annihilates, background, rounded
+from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Unary, accesses
+from fuseflow.compiler.fills import rounded
 from fuseflow.compiler.iterate import Coiteration
 from fuseflow.compiler.plan import Plan, Section
 from fuseflow.compiler.problem import Problem
@@ -58,6 +58,8 @@ class _Lowering:
                 return Constant(rounded(number, problem.value))
             case Access(tensor):
                 return Cursor(self._unique(tensor), Wire(self.root, "ref"), access=expr)
+            case Unary() | Binary() if not list(accesses(expr)):
+                return Constant(problem.background(expr) or 0)
             case Unary(op, operand):
                 return Applied(op, (self._node(operand),), (False,))
             case Binary(op, left, right):
@@ -65,18 +67,13 @@ class _Lowering:
                 return Applied(
                     op,
                     tuple(self._node(side) for side in sides),
-                    tuple(
-                        annihilates(
-                            op, problem.value, background(side, problem.fills, problem.value)
-                        )
-                        for side in sides
-                    ),
+                    tuple(problem.decides(op, side) for side in sides),
                 )
             case Section():
                 return Running(
                     expr,
                     self._node(expr.body),
-                    background(expr, problem.fills, problem.value),
+                    problem.background(expr) or 0,
                     Carrier(self._unique("val")),
                 )
             case _:

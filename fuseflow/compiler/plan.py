@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, children, free
-from fuseflow.compiler.fills import is_complete
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
@@ -103,7 +102,7 @@ def _section(
             f"{inside(joint, fold, kept)}"
         )
     body = _place(problem, fold.body, order, (*joint[:depth], *loops))
-    complete = is_complete(fold, problem.fills, problem.value)
+    complete = problem.background(fold) is None
     return Section(fold.op, fold.indices, body, depth, loops, kept, complete)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fuseflow.compiler.expr import Access, Statement, constants
-from fuseflow.compiler.fills import background, rounded
+from fuseflow.compiler.expr import Access, Expr, Statement, constants
+from fuseflow.compiler.fills import annihilates, background, rounded
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LARGEST_RANK, Format, LevelKind
@@ -74,9 +74,26 @@ class Problem:
             )
 
     @cached_property
+    def _fills(self) -> dict[str, Number]:
+        """Fills of the operands that may lack a point."""
+        return {
+            access.tensor: self.fills.get(access.tensor, 0)
+            for access in self.statement.operands
+            if LevelKind.COMPRESSED in self.formats[access.tensor].levels
+        }
+
+    def background(self, expr: Expr) -> Number | None:
+        """Return the value of an expression where no operand stores an entry."""
+        return background(expr, self._fills, self.value)
+
+    def decides(self, op: str, expr: Expr) -> bool:
+        """Whether an operand decides the result of an operation where it stores nothing."""
+        return annihilates(op, self.value, self.background(expr))
+
+    @cached_property
     def result_fill(self) -> Number:
-        """The value of a result entry at which no operand stores anything."""
-        return background(with_sums(self.statement), self.fills, self.value)
+        """The value of a result entry at which no operand stores anything; or else 0."""
+        return self.background(with_sums(self.statement)) or 0
 
     @property
     def target(self) -> Access:

@@ -5,7 +5,7 @@ error analysis in which each operation adds its rounding, a sum of n terms that 
 additions whatever their order, and errors of operands propagate.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -56,7 +56,10 @@ class Truth:
 
 
 def evaluate(
-    statement: Statement, arrays: Mapping[str, NDArray[Any]], value: ValueType = FP32
+    statement: Statement,
+    arrays: Mapping[str, NDArray[Any]],
+    value: ValueType = FP32,
+    order: Sequence[str] | None = None,
 ) -> Truth | None:
     """Evaluate a statement on dense arrays with fills in place.
 
@@ -67,6 +70,8 @@ def evaluate(
         One per operand, in mode order.
     value : ValueType
         Whose arithmetic the bound is for.
+    order : sequence of str, optional
+        The loop order, which decides what a sum holds (`fuseflow.compiler.sums`).
 
     Returns
     -------
@@ -81,7 +86,7 @@ def evaluate(
     work = _Evaluation(value, arrays, _sizes(statement, arrays))
     with np.errstate(all="ignore"):
         try:
-            found = work.of(with_sums(statement))
+            found = work.of(with_sums(statement, order))
         except _TooLargeError:
             return None
     return Truth(*(work.spread(part, found.indices, statement.target.indices).copy()

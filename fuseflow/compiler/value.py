@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from fuseflow.compiler.builder import Builder, Stream, Wire
 from fuseflow.compiler.expr import Constant
-from fuseflow.compiler.fills import apply, apply_unary, rounded
 from fuseflow.compiler.visit import Applied, Cursor, Node, Running
 from fuseflow.samml.values import Number, ValueType
 
@@ -29,9 +28,7 @@ def evaluate(
     Wire
         At the level of its deepest operand.
     """
-    value = _Evaluation(builder, kind, scope).of(node, wide=wide)
-    assert isinstance(value, Wire)
-    return value
+    return _Evaluation(builder, kind, scope).of(node, wide=wide)
 
 
 class _Evaluation:
@@ -40,10 +37,8 @@ class _Evaluation:
         self.kind = kind
         self.scope = scope
 
-    def of(self, node: Node, *, wide: bool = False) -> Wire | Number:
+    def of(self, node: Node, *, wide: bool = False) -> Wire:
         match node:
-            case Constant(number):
-                return number
             case Cursor():
                 outputs = self.builder.add(
                     "array",
@@ -55,36 +50,30 @@ class _Evaluation:
             case Running():
                 return node.value.here
             case Applied(op, (operand,)):
-                return self._unary(op, self.of(operand))
+                return self.builder.unary(op, self.of(operand))
+            case Applied(op, (operand, Constant(number))):
+                return self._constant(op, self.of(operand), number)
+            case Applied("sub", (Constant(number), operand)):
+                return self._constant("add", self.builder.unary("neg", self.of(operand)), number)
+            case Applied(op, (Constant(number), operand)):
+                return self._constant(op, self.of(operand), number)
             case Applied(op, (left, right)):
                 return self._binary(op, self.of(left), self.of(right), wide=wide)
             case _:
-                raise AssertionError(node)
+                raise AssertionError(f"{node} has no value of its own")
 
-    def _unary(self, op: str, a: Wire | Number) -> Wire | Number:
-        if not isinstance(a, Wire):
-            return apply_unary(op, self.kind, a)
-        return self.builder.unary(op, a)
-
-    def _binary(self, op: str, a: Wire | Number, b: Wire | Number, *, wide: bool) -> Wire | Number:
-        match a, b:
-            case Wire(), Wire():
-                deeper = self.scope[: max(a.rank, b.rank)]
-                wide = wide and op == "mul" and len(deeper) == len(self.scope)
-                left, right = (self.builder.lift(x, deeper, "val") for x in (a, b))
-                return self.builder.alu(op, left, right, wide=wide)
-            case Wire(), _:
-                return self._constant(op, a, b)
-            case _, Wire():
-                if op != "sub":
-                    return self._constant(op, b, a)
-                return self.builder.unary("shift", self.builder.unary("neg", b), a)
-            case _:
-                return apply(op, self.kind, a, b)
+    def _binary(self, op: str, a: Wire, b: Wire, *, wide: bool) -> Wire:
+        deeper = self.scope[: max(a.rank, b.rank)]
+        wide = wide and op == "mul" and len(deeper) == len(self.scope)
+        left, right = (self.builder.lift(x, deeper, "val") for x in (a, b))
+        return self.builder.alu(op, left, right, wide=wide)
 
     def _constant(self, op: str, a: Wire, constant: Number) -> Wire:
         """Combine a value with a constant on its right."""
-        if op == "sub":
-            return self.builder.unary("shift", a, rounded(-constant, self.kind))
-        name = {"mul": "scale", "add": "shift"}.get(op, op)
-        return self.builder.unary(name, a, constant)
+        if op != "sub":
+            name = {"mul": "scale", "add": "shift"}.get(op, op)
+            return self.builder.unary(name, a, constant)
+        if self.kind.holds(-constant):
+            return self.builder.unary("shift", a, -constant)
+        # The lowest integer has no negative: two steps, which overflow where the whole does.
+        return self.builder.unary("shift", self._constant("sub", a, constant + 1), 1)

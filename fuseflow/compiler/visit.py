@@ -1,8 +1,9 @@
 """Which coordinates of a loop variable an expression visits: sets, before any node is built.
 
-An operand's compressed level gives the set of its stored coordinates; a dense level, a constant
-or an operand that lacks the variable gives every coordinate.  Operations meet or join the sets
-of their operands, as the fill algebra says (`fuseflow.compiler.fills`).
+An operand's compressed level gives the set of its stored coordinates; a dense level or an operand
+that lacks the variable gives every coordinate.  Operations meet or join the sets of their
+operands, as the fill algebra says (`fuseflow.compiler.fills`); a constant is its own background
+and adds none.
 """
 
 from dataclasses import dataclass, field
@@ -146,19 +147,22 @@ def following(problem: Problem, cursor: Cursor) -> str | None:
 def visit(problem: Problem, node: Node, index: str) -> Visit:
     """Return the coordinates of one loop variable that a node visits."""
     match node:
-        case Constant():
-            return EVERYWHERE
         case Cursor():
             if following(problem, node) != index:
                 return EVERYWHERE
             if problem.kind(node.access, node.level) is LevelKind.DENSE:
                 return Visit(None, (node,))
             return Visit(Leaf(node))
-        case Applied(_, operands, annihilated):
-            first, *rest = (visit(problem, operand, index) for operand in operands)
-            return _combine(first, rest[0], *annihilated) if rest else first
+        case Applied(_, (operand,)) | Applied(_, (operand, Constant())):
+            return visit(problem, operand, index)
+        case Applied(_, (Constant(), operand)):
+            return visit(problem, operand, index)
+        case Applied(_, (left, right), annihilated):
+            return _combine(visit(problem, left, index), visit(problem, right, index), *annihilated)
         case Running():
             return _running(problem, node, index)
+        case _:
+            raise AssertionError(f"{node} visits nothing by itself")
 
 
 def _running(problem: Problem, node: Running, index: str) -> Visit:
@@ -173,17 +177,17 @@ def _running(problem: Problem, node: Running, index: str) -> Visit:
 
 def _combine(left: Visit, right: Visit, left_decides: bool, right_decides: bool) -> Visit:
     extras = (*left.extras, *right.extras)
+    cores = tuple(core for core in (left.core, right.core) if core is not None)
+    if not (left_decides or right_decides):
+        if len(cores) == 2:
+            return Visit(Join(*cores), (), extras)
+        return Visit(None, (*left.causes, *right.causes), (*extras, *cores))
+    if not cores:
+        # One dense level, if there is any, has all the coordinates that both have.
+        dense = [cause for cause in (*left.causes, *right.causes) if cause is not None]
+        return Visit(None, tuple(dense[:1]) or (None,), extras)
     if left_decides and right_decides:
-        if left.core is None or right.core is None:
-            core = left.core or right.core
-            dense = [cause for cause in (*left.causes, *right.causes) if cause is not None]
-            return Visit(core, () if core else tuple(dense[:1]) or (None,), extras)
-        return Visit(Meet(left.core, right.core), (), extras)
-    if left_decides or right_decides:
-        decides, other = (left, right) if left_decides else (right, left)
-        more = () if other.core is None else (other.core,)
-        return Visit(decides.core, decides.causes, (*extras, *more))
-    if left.core is None or right.core is None:
-        more = tuple(core for core in (left.core, right.core) if core is not None)
-        return Visit(None, (*left.causes, *right.causes), (*extras, *more))
-    return Visit(Join(left.core, right.core), (), extras)
+        return Visit(Meet(*cores) if len(cores) == 2 else cores[0], (), extras)
+    decides, other = (left, right) if left_decides else (right, left)
+    more = () if other.core is None else (other.core,)
+    return Visit(decides.core, decides.causes, (*extras, *more))

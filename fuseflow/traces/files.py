@@ -30,9 +30,18 @@ def check_trace_target(path: str | PathLike[str]) -> None:
     OutputError
         Its suffix is unknown, or it is a directory.
     """
-    _writer(Path(path))
-    if Path(path).is_dir():
-        raise OutputError(f"cannot write '{path}': it is a directory, name a file in it")
+    _check(Path(path), "a trace", tuple(_WRITERS))
+
+
+def check_waves_target(path: str | PathLike[str]) -> None:
+    """Refuse a path that no waves of RTL can be written to, before anything is built.
+
+    Raises
+    ------
+    OutputError
+        Its suffix is not ``.vcd``, or it is a directory.
+    """
+    _check(Path(path), "waves", (".vcd",))
 
 
 def write_trace(path: str | PathLike[str], graph: UnitGraph, result: CycleResult) -> None:
@@ -51,7 +60,7 @@ def write_trace(path: str | PathLike[str], graph: UnitGraph, result: CycleResult
     OutputError
         As `check_trace_target`.
     """
-    write = _writer(Path(path))
+    write = _WRITERS[_check(Path(path), "a trace", tuple(_WRITERS))]
     with writing(Path(path)) as file:
         write(file, graph, result)
 
@@ -75,10 +84,13 @@ _WRITERS: dict[str, Writer] = {
 }
 
 
-def _writer(path: Path) -> Writer:
-    for suffix, writer in _WRITERS.items():
+def _check(path: Path, what: str, suffixes: tuple[str, ...]) -> str:
+    """Return the suffix of a path that can be written to."""
+    if path.is_dir():
+        raise OutputError(f"cannot write '{path}': it is a directory, name a file in it")
+    for suffix in suffixes:
         if path.name.lower().endswith(suffix):
-            return writer
+            return suffix
     raise OutputError(
-        f"cannot write a trace to '{path}': its suffix must be one of {', '.join(_WRITERS)}"
+        f"cannot write {what} to '{path}': its suffix must be one of {', '.join(suffixes)}"
     )

@@ -48,7 +48,8 @@ def run(
     statement = parse(text) if isinstance(text, str) else text
     lowered = compile_statement(statement, formats, tensors=tensors, value=value, **options)
     target = statement.target
-    truth = evaluate(statement, {name: each.to_numpy() for name, each in tensors.items()}, value)
+    arrays = {name: each.to_numpy() for name, each in tensors.items()}
+    truth = evaluate(statement, arrays, value, lowered.order)
     assert truth is not None
     images = {name: each.image() for name, each in tensors.items()}
     for copy in lowered.copies:

@@ -156,6 +156,8 @@ def test_fills_decide_what_is_visited() -> None:
     assert joins("x(i) = max(b(i), c(i))", b=2**31 - 1, c=2**31 - 1) == ["intersect"]
     assert joins("x = b(i)", b=0) == []
     assert joins("x = b(i)", b=3) == ["union"], "every point counts"
+    assert joins("x(i) = 2 * max(b(i), 1) + 5", b=0) == []
+    assert joins("x = max[i](b(i))", b=0) == ["union"]
     graph = compile_statement(
         "x(i) = 2 * b(i) + 1", tensors=[Tensor.from_numpy("b", [1], fill=3)]
     ).graph

@@ -17,7 +17,7 @@ from fuseflow.compiler.order import orders
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.tokens import Nested
-from fuseflow.samml.values import INT32
+from fuseflow.samml.values import INT8, INT32
 from fuseflow.tensor import Tensor
 from sim_models.golden import evaluate as run_golden
 from tests.compiler.kernels import SINGLE, needs_inputs, on_inputs
@@ -106,6 +106,15 @@ def test_an_overflow_wraps_and_is_flagged() -> None:
     golden = run_golden(graph, {"b": big.image()}, {"x": (2,)})
     assert list(golden.outputs["x"].vals) == [-2, 2]
     assert golden.flags.overflow
+
+
+def test_subtracting_the_lowest_integer_overflows_only_where_it_must() -> None:
+    b = Tensor.from_numpy("b", [-1, -2, -128], "s", value=INT8, fill=-1)
+    outcome = run("x(i) = b(i) - -128", {"x": "s"}, {"b": b}, INT8)
+    assert outcome.result.to_numpy().tolist() == [127, 126, 0]
+    assert not outcome.golden.flags.overflow
+    c = Tensor.from_numpy("b", [5], "d", value=INT8)
+    assert run("x(i) = b(i) - -128", {"x": "d"}, {"b": c}, INT8).golden.flags.overflow
 
 
 def test_capacity_of_a_result_is_its_volume() -> None:
