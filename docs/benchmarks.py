@@ -1,28 +1,32 @@
 """Measures, and writes benchmarks.md: cycles of kernels, speed of the models and of the RTL.
 
 Run ``make bench`` from the root of the repository.  Data are seeded, or ship with a dependency;
-Cora is measured too where ``../shared/data/cora.npz`` stands beside the repository.
+Cora, and SAM's cycles on its own inputs, are measured too where the folder ``shared`` stands
+beside the repository.
 """
 
-import csv
 import os
 import platform
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 import fuseflow
-from fuseflow import Program, RunResult, Tensor
-from fuseflow.compiler import Access, parse
-from fuseflow.samml.formats import Format, LevelKind
+from fuseflow import Program, Tensor
+from fuseflow.comparison.compare import LARGE as COUNTED
+from fuseflow.comparison.compare import Comparison, compare
+from fuseflow.comparison.plot import write_plot
+from fuseflow.comparison.render import render
+from fuseflow.comparison.table import select
 from fuseflow.samml.graph import Graph
+from fuseflow.samml.image import TensorImage
 from fuseflow.samml.units import flatten
+from fuseflow.samml.values import FP32, INT32, ValueType
 from gen.tile import Tile
 from gen.verilog import verilog
 from sim_models.cycle.simulate import simulate
@@ -30,15 +34,23 @@ from verif.tile import build_tile
 
 ROOT = Path(__file__).resolve().parent
 PAGE = ROOT / "benchmarks.md"
-KERNELS = ROOT.parent / "examples" / "kernels.csv"
-CORA = ROOT.parents[1] / "shared" / "data" / "cora.npz"
+PLOT = ROOT / "compare.svg"
+SHARED = ROOT.parents[1] / "shared"
+CORA = SHARED / "data" / "cora.npz"
+PEERS = SHARED / "peers" / "sam_cycles.csv"
 
 SEED = 1
 SQUARE = "X(i,j) = A(i,k) * A(k,j)"
+LAYER = "X(i,j) = A(i,k) * H(k,j)"
+WIDTH = 16
 CORA_SHAPE, CORA_NNZ = 2708, 10556
 LARGE = "X(i,j) = B(i,k) * C(k,j) + D(i,j) * E(i,j)"
 BANKS = (1, 2, 4, 8, 16)
 REPEATS = 3
+SAM_CYCLES = 60_000
+"""Cycles a second of SAM's Python simulator: between 45,000 and 75,000."""
+COMAL_TOKENS = 850_000
+"""Tokens a second of Comal: between 0.8 and 0.9 million."""
 
 Row = Sequence[object]
 
@@ -46,17 +58,20 @@ Row = Sequence[object]
 # --- data ------------------------------------------------------------------------------------
 
 
-def random_matrix(rows: int, columns: int, nnz: int, seed: int = SEED) -> sp.csr_array:
+def random_matrix(rows: int, columns: int, nnz: int) -> sp.csr_array:
     """Return a matrix with that many nonzeros at uniformly drawn places."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     places = rng.choice(rows * columns, size=nnz, replace=False)
     values = rng.choice([-1, 1], nnz) * rng.integers(1, 10, nnz)
     return sp.csr_array((values, (places // columns, places % columns)), shape=(rows, columns))
 
 
-def karate() -> sp.csr_array:
-    """Return the weighted adjacency matrix of Zachary's karate club."""
-    return nx.to_scipy_sparse_array(nx.karate_club_graph(), dtype=np.int64, format="csr")
+def short_rows(size: int = 2000, entries: int = 2) -> sp.csr_array:
+    """Return a square matrix with equally many nonzeros in every row."""
+    rng = np.random.default_rng(SEED)
+    columns = np.concatenate([rng.choice(size, entries, replace=False) for _ in range(size)])
+    values = rng.uniform(-2, 2, size * entries).astype(np.float32)
+    return sp.csr_array((values, columns, np.arange(0, size * entries + 1, entries)), (size, size))
 
 
 def cora() -> sp.csr_array | None:
@@ -70,97 +85,87 @@ def cora() -> sp.csr_array | None:
 
 
 @dataclass(frozen=True)
-class Family:
-    """Data for every kernel: operands of any rank over one index size.
+class Product:
+    """A program on one matrix, ready to be measured.
 
     Attributes
     ----------
     name : str
-    size : int
-    density : dict of int to float
-        Share of nonzeros of a compressed operand, by rank.
-    matrix : csr_array or None
-        Stands for every compressed matrix.
+    program : Program
     """
 
     name: str
-    size: int
-    density: Mapping[int, float]
-    matrix: sp.csr_array | None = None
+    program: Program
 
-    def operand(self, access: Access, form: Format, seed: int) -> Tensor:
-        """Return an operand; one that is stored dense has no zero."""
-        rank = len(access.indices)
-        shape = (self.size,) * rank
-        if rank == 2 and self.matrix is not None and LevelKind.COMPRESSED in form.levels:
-            return Tensor.from_scipy(access.tensor, self.matrix, form)
-        rng = np.random.default_rng(seed)
-        array = rng.choice([-1, 1], shape) * rng.integers(1, 10, shape)
-        if LevelKind.COMPRESSED in form.levels:
-            array *= rng.random(shape) < self.density[rank]
-        return Tensor.from_numpy(access.tensor, array, form)
+    @property
+    def images(self) -> dict[str, TensorImage]:
+        """The operands' arrays."""
+        return {name: tensor.image() for name, tensor in self.program.tensors.items()}
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The result's shape: rows of the first operand, columns of the last."""
+        first, *_, last = [self.program.tensors["A"], *self.program.tensors.values()]
+        return {"X": (first.shape[0], last.shape[-1])}
 
 
-FAMILIES = (
-    Family("karate", 34, {1: 0.5}, karate()),
-    Family("random 100", 100, {1: 0.5, 2: 0.05, 3: 0.02}),
-    Family("random 300", 300, {1: 0.5, 2: 0.02}),
-)
+def square(name: str, matrix: sp.csr_array, value: ValueType = INT32) -> Product:
+    """Return the product of a matrix with itself, stored as CSR."""
+    operand = Tensor.from_scipy("A", matrix, "CSR", value=value)
+    return Product(name, fuseflow.compile(SQUARE, operand, order="i,k,j"))
+
+
+def layer(name: str, matrix: sp.csr_array) -> Product:
+    """Return the product of a CSR matrix with a dense one of few columns, in fp32."""
+    rng = np.random.default_rng(SEED)
+    features = rng.uniform(-1, 1, (CORA_SHAPE, WIDTH)).astype(np.float32)
+    operands = (
+        Tensor.from_scipy("A", matrix, "CSR", value=FP32),
+        Tensor.from_numpy("H", features, "dd", value=FP32),
+    )
+    program = fuseflow.compile(LAYER, *operands, formats={"X": "dd"}, order="i,k,j")
+    return Product(name, program)
 
 
 # --- measurements ----------------------------------------------------------------------------
 
 
-def kernel_rows() -> Iterator[Row]:
-    """Run every kernel of the table on the models."""
-    with KERNELS.open(newline="") as file:
-        kernels = list(csv.DictReader(file))
-    for kernel in kernels:
-        formats = {
-            name: Format.parse(text)
-            for name, _, text in (part.partition("=") for part in kernel["formats"].split(";"))
-        }
-        accesses = parse(kernel["program"]).operands
-        for family in FAMILIES:
-            if max(len(access.indices) for access in accesses) > max(2, *family.density):
-                continue
-            operands = [
-                family.operand(access, formats[access.tensor], seed)
-                for seed, access in enumerate(accesses, start=SEED)
-            ]
-            program = fuseflow.compile(
-                kernel["program"], *operands, formats=formats, order=kernel["order"]
-            )
-            yield _kernel_row(f"{kernel['id']} {kernel['name']}", family.name, program.run())
+def beside_peers() -> Comparison | None:
+    """Return the rows that SAM was measured on; None where its figures are absent."""
+    if not PEERS.exists():
+        return None
+    outcome = compare(select(["single", "vec_elemmul_dense"]), FP32, peers=PEERS)
+    known = {kernel.name for kernel in select(["*"])}
+    return replace(
+        outcome,
+        rows=tuple(row for row in outcome.rows if row.peer),
+        left_out=tuple(each for each in outcome.left_out if each.what not in known),
+    )
 
 
-def _kernel_row(kernel: str, data: str, run: RunResult) -> Row:
+def model_speed(product: Product, graph: Graph) -> Row:
+    """Measure the cycle model, warm: with and without the digests that verification needs."""
+    units, images, shapes = flatten(graph), product.images, product.shapes
+    result = simulate(units, images, shapes)
+    seconds = [_best(lambda d=d: simulate(units, images, shapes, digests=d)) for d in (False, True)]
+    tokens = sum(
+        report.tokens for report, edge in zip(result.edges, units.edges, strict=True) if edge.gated
+    )
     return (
-        kernel, data, run.cycles, run.ideal, run.ideal_banks,
-        f"{run.cycles / run.ideal_banks:.3f}", f"{run.ideal_banks / run.ideal:.3f}",
-        run.bottleneck, run.tokens,
+        product.name, result.cycles, result.firings,
+        *(f"{result.firings / each / 1e6:.1f}" for each in seconds),
+        *_rates(result.cycles, tokens, seconds[0]),
     )  # fmt: skip
 
 
-def square(matrix: sp.csr_array) -> Program:
-    """Return the product of a matrix with itself, stored as CSR."""
-    return fuseflow.compile(SQUARE, Tensor.from_scipy("A", matrix, "CSR"), order="i,k,j")
+def _rates(cycles: int, tokens: int, seconds: float) -> Row:
+    return (
+        f"{cycles / seconds / 1e6:.2f}", f"{cycles / seconds / SAM_CYCLES:.1f}",
+        f"{tokens / seconds / 1e6:.2f}", f"{tokens / seconds / COMAL_TOKENS:.1f}",
+    )  # fmt: skip
 
 
-def model_speed(program: Program, graph: Graph) -> Row:
-    """Measure the cycle model, warm: with and without the digests that verification needs."""
-    units = flatten(graph)
-    operand = program.tensors["A"]
-    images, shapes = {"A": operand.image()}, {"X": operand.shape}
-    result = simulate(units, images, shapes)
-    rates = [
-        result.firings / _best(lambda d=d: simulate(units, images, shapes, digests=d)) / 1e6
-        for d in (False, True)
-    ]
-    return result.cycles, result.firings, *(f"{rate:.1f}" for rate in rates)
-
-
-def _best(call) -> float:
+def _best(call: Callable[[], object]) -> float:
     """Return the shortest of several times, in seconds."""
     times: list[float] = []
     for _ in range(REPEATS):
@@ -170,30 +175,29 @@ def _best(call) -> float:
     return min(times)
 
 
-def rtl_speed(program: Program) -> Row:
+def rtl_speed(product: Product) -> Row:
     """Build and run the RTL, from nothing, and compare."""
-    verified = program.verify()
+    verified = product.program.verify()
     seconds = verified.seconds
     return (
-        verified.rtl_cycles, "yes" if verified.bit_exact else "NO", f"{seconds.generate:.1f}",
-        f"{seconds.build:.1f}", f"{seconds.rtl:.2f}",
-        f"{verified.rtl_cycles / seconds.rtl / 1000:.0f}",
+        product.name, verified.rtl_cycles, "yes" if verified.bit_exact else "NO",
+        f"{seconds.generate:.1f}", f"{seconds.build:.1f}", f"{seconds.rtl:.2f}",
+        *_rates(verified.rtl_cycles, verified.run.tokens, seconds.rtl),
     )  # fmt: skip
 
 
 def generator_speed() -> Row:
     """Generate and build a tile of more than 20 primitives."""
-    graph = fuseflow.compile(LARGE).graph
+    graph = fuseflow.compile(LARGE, value=FP32).graph
     verilog(graph)
     seconds = _best(lambda: verilog(graph))
     tile = build_tile(lambda: Tile(graph))
     return len(graph.nodes), f"{seconds:.1f}", f"{tile.simulation.seconds:.1f}"
 
 
-def bank_rows(program: Program, graph: Graph) -> Iterator[Row]:
+def bank_rows(product: Product, graph: Graph) -> Iterator[Row]:
     """Run one program with several numbers of accumulator banks."""
-    operand = program.tensors["A"]
-    images, shapes = {"A": operand.image()}, {"X": operand.shape}
+    images, shapes = product.images, product.shapes
     for banks in BANKS:
         nodes = tuple(
             replace(node, params={**node.params, "banks": banks})
@@ -206,7 +210,8 @@ def bank_rows(program: Program, graph: Graph) -> Iterator[Row]:
         ideal = simulate(units, images, shapes, ideal="unlimited").cycles
         ideal_banks = simulate(units, images, shapes, ideal="banks").cycles
         yield (
-            banks, cycles, ideal_banks, f"{cycles / ideal_banks:.3f}", f"{ideal_banks / ideal:.3f}",
+            product.name, banks, cycles, ideal_banks, f"{cycles / ideal_banks:.3f}",
+            f"{ideal_banks / ideal:.3f}",
         )  # fmt: skip
 
 
@@ -231,45 +236,70 @@ def machine() -> str:
     )
 
 
-def page() -> str:
-    """Measure everything and return the page."""
-    matrices = {f"random, {CORA_NNZ} nonzeros": random_matrix(CORA_SHAPE, CORA_SHAPE, CORA_NNZ)}
+def products() -> list[Product]:
+    """Return the large programs."""
+    random = random_matrix(CORA_SHAPE, CORA_SHAPE, CORA_NNZ)
+    found = [
+        square(f"A * A, random, {CORA_NNZ} nonzeros, int32", random),
+        square("A * A, rows of 2, fp32", short_rows(), FP32),
+        layer(f"A * H, random, {CORA_NNZ} nonzeros, fp32", random),
+    ]
     adjacency = cora()
     if adjacency is not None:
-        matrices["Cora"] = adjacency
-    programs = {name: square(matrix) for name, matrix in matrices.items()}
-    graphs = {name: program.fitted() for name, program in programs.items()}
-    banks = [
-        (f"{name}, {banks}", *figures)
-        for name, program in programs.items()
-        for banks, *figures in bank_rows(program, graphs[name])
+        found.append(square("A * A, Cora, int32", adjacency))
+        found.append(layer("A * H, Cora, fp32", adjacency))
+    return found
+
+
+def kernels() -> Comparison:
+    """Run the table of kernels on random operands."""
+    outcome = compare(select(["single", "extra"]), FP32, seed=SEED)
+    assert not outcome.failed, [row for row in outcome.rows if row.error]
+    return outcome
+
+
+def peers_section() -> str:
+    """Return what SAM needs beside ours, and draw it; nothing where its figures are absent."""
+    outcome = beside_peers()
+    if outcome is None:
+        return ""
+    drawn = [row for row in outcome.rows if row.peer and row.peer > COUNTED and row.depth is None]
+    write_plot(replace(outcome, rows=tuple(drawn)), PLOT)
+    return PEERS_TEMPLATE.format(plot=PLOT.name, table=render(outcome, "markdown"))
+
+
+def page() -> str:
+    """Measure everything and return the page."""
+    measured = products()
+    graphs = [product.program.fitted() for product in measured]
+    squares = [
+        (product, graph)
+        for product, graph in zip(measured, graphs, strict=True)
+        if str(product.program.statement) == SQUARE
     ]
     return TEMPLATE.format(
         machine=machine(),
-        kernels=table(KERNEL_HEAD, list(kernel_rows())),
-        shape=CORA_SHAPE,
+        kernels=render(kernels(), "markdown"),
+        peers=peers_section(),
         square=SQUARE,
-        model=table(
-            MODEL_HEAD, [(name, *model_speed(programs[name], graphs[name])) for name in programs]
-        ),
-        rtl=table(RTL_HEAD, [(name, *rtl_speed(program)) for name, program in programs.items()]),
+        layer=LAYER,
+        width=WIDTH,
+        shape=CORA_SHAPE,
+        model=table(MODEL_HEAD, list(map(model_speed, measured, graphs))),
+        rtl=table(RTL_HEAD, list(map(rtl_speed, measured))),
         large=LARGE,
         generator=table(GENERATOR_HEAD, [generator_speed()]),
-        banks=table(BANK_HEAD, banks),
+        banks=table(BANK_HEAD, [row for each in squares for row in bank_rows(*each)]),
     )
 
 
-KERNEL_HEAD = (
-    "kernel", "data", "cycles", "ideal", "ideal_B", "cycles / ideal_B", "ideal_B / ideal",
-    "bottleneck", "tokens",
-)  # fmt: skip
-MODEL_HEAD = ("matrix", "cycles", "firings", "million firings/s", "with digests")
+RATES = ("million cycles/s", "/ SAM", "million tokens/s", "/ Comal")
+MODEL_HEAD = ("program", "cycles", "firings", "million firings/s", "with digests", *RATES)
 RTL_HEAD = (
-    "matrix", "cycles", "equal to the model", "Verilog, s", "Verilator build, s", "run, s",
-    "thousand cycles/s",
+    "program", "cycles", "equal to the model", "Verilog, s", "Verilator build, s", "run, s", *RATES,
 )  # fmt: skip
 GENERATOR_HEAD = ("primitives", "Verilog warm, s", "Verilator build, s")
-BANK_HEAD = ("matrix, banks", "cycles", "ideal_B", "cycles / ideal_B", "ideal_B / ideal")
+BANK_HEAD = ("program", "banks", "cycles", "ideal_B", "cycles / ideal_B", "ideal_B / ideal")
 
 TEMPLATE = """\
 <!-- Written by `make bench`: do not edit. -->
@@ -279,22 +309,26 @@ TEMPLATE = """\
 Measured by `make bench` on {machine}. Cycles do not depend on the machine; times do.
 
 `ideal` is the cycles of the same graph with unbounded edges, latency 1 and unlimited accumulator
-banks; `ideal_B` the same with the tile's own banks; `bottleneck` the most firings of any one unit;
-`tokens` those on all edges between primitives. `cycles / ideal_B` is the price of finite edges and
-real latencies, `ideal_B / ideal` that of the banks. Runs of few cycles consist of latency mostly.
+banks; `ideal_B` the same with the tile's own banks; `bottleneck` the unit that fires most; `tokens`
+those on all edges between primitives. `cycles / ideal_B` is the price of finite edges and real
+latencies, `ideal_B / ideal` that of the banks. Runs of few cycles consist of latency mostly.
 
 ## Kernels
 
-Statements, formats and orders stand in [examples/kernels.csv](../examples/kernels.csv). Random
-operands are seeded: n x n matrices, 5 % (n = 100) or 2 % (n = 300) full; vectors half full;
-third-order tensors 2 % full; operands stored dense are full. Golden meaning, cycle model and dense
-evaluation agree in every run, or this page is not written.
+Statements, formats and orders stand in [kernels.csv](../fuseflow/comparison/kernels.csv);
+`fuseflow compare single extra` prints this table. Values are fp32 with full mantissas; operands are
+seeded: n x n matrices, 5 % (n = 100) or 2 % (n = 300) full; vectors half full; third-order tensors
+5 % full (n = 50); operands stored dense are full. Golden meaning and cycle model agree in every
+run, and the dense evaluation in float64 within the bound of rounding, or this page is not written.
 
 {kernels}
-## Speed of the cycle model
 
-`{square}` on {shape} x {shape} CSR matrices in order i,k,j; warm, the best of several runs,
-without Python's imports.
+{peers}## Speed of the cycle model
+
+A is a {shape} x {shape} matrix in CSR (2000 x 2000 where every row has 2 entries); `{square}` and
+`{layer}` in order i,k,j, where H is dense and has {width} columns; warm, the best of several runs,
+without Python's imports. SAM's Python simulator runs 45,000 to 75,000 cycles/s, Comal 0.8 to 0.9
+million tokens/s: the ratios are to the middle of each.
 
 {model}
 ## RTL under Verilator
@@ -303,14 +337,27 @@ The same runs through RTL, compared on every edge and in every bit; times are th
 build.
 
 {rtl}
-A larger tile, `{large}`:
+A larger tile, `{large}` in fp32:
 
 {generator}
 ## Accumulator banks
 
-The same product with different numbers of banks in its accumulator (the default is 4).
+Products with different numbers of banks in the accumulator (the default is 4).
 
 {banks}"""
+
+PEERS_TEMPLATE = """\
+## Beside SAM
+
+Cycles of the Sparse Abstract Machine's simulator on the same statements, formats, orders and
+inputs, with unbounded queues unless a depth is given. `best` is the fewest cycles of ours in any
+order, every tensor stored in that order, compressed as in the kernel or as CSR (vectors: dense).
+
+![cycles, ideal and best of the rows above 2,000 cycles beside SAM]({plot})
+
+{table}
+
+"""
 
 
 def main() -> None:

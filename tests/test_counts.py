@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import fuseflow
+from fuseflow.comparison.table import Kernel
 from fuseflow.compiler.counts import product_counts
+from fuseflow.samml.formats import LevelKind
 from fuseflow.tensor import Tensor
-from tests.compiler.kernels import Kernel, own_kernels
+from tests.compiler.kernels import SINGLE
 
-KERNELS = {kernel.name: kernel for kernel in own_kernels()}
+KERNEL = {kernel.name: kernel for kernel in SINGLE}
 Patterns = dict[str, np.ndarray]
 
 
@@ -59,7 +61,7 @@ FORMS: list[tuple[str, str, Callable[[Patterns], int]]] = [
 @pytest.mark.parametrize(("name", "unit", "form"), FORMS, ids=[f"{n}-{u}" for n, u, _ in FORMS])
 @pytest.mark.parametrize("seed", range(4))
 def test_firings(name: str, unit: str, form: Callable[[Patterns], int], seed: int) -> None:
-    kernel = KERNELS[name]
+    kernel = KERNEL[name]
     patterns, tensors = random_operands(kernel, np.random.default_rng(seed))
     program = fuseflow.compile(kernel.program, *tensors, formats=kernel.formats, order=kernel.order)
     run = program.run()
@@ -73,11 +75,9 @@ def random_operands(kernel: Kernel, rng: np.random.Generator) -> tuple[Patterns,
     """Return 12 x 12 operands; those that are stored dense are full."""
     patterns: Patterns = {}
     tensors: list[Tensor] = []
-    for name, form in kernel.formats.items():
-        if name in "Xx":
-            continue
-        shape = (12,) * len(form.split(":")[0])
-        dense = set(form.split(":")[0]) == {"d"}
+    for name, indices in kernel.operands.items():
+        form, shape = kernel.formats[name], (12,) * len(indices)
+        dense = LevelKind.COMPRESSED not in form.levels
         pattern = np.ones(shape, bool) if dense else rng.random(shape) < 0.2
         patterns[name] = pattern
         values = rng.integers(1, 9, shape) * pattern

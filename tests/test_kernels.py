@@ -1,65 +1,95 @@
 """The kernel table on the models: golden meaning, cycle model and truth, and how near to ideal."""
 
+import csv
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import fuseflow
+from fuseflow.comparison.data import Given
+from fuseflow.comparison.run import compile_kernel
+from fuseflow.comparison.table import Kernel
 from fuseflow.compiler import parse
+from fuseflow.samml.formats import Format
+from fuseflow.samml.values import FP32, INT32, VALUE_TYPES, ValueType
 from fuseflow.tensor import Tensor
-from tests.compiler.kernels import INPUTS, Kernel, families, own_kernels, read
+from tests.compiler.kernels import KERNELS, SINGLE, needs_inputs, on_inputs, renumbered
+from tests.compiler.running import values
+from tests.shared_data import SHARED
 
-KERNELS = own_kernels()
 LARGE = 2000
 """Ideal cycles above which a run must be near its ideal."""
 
-CASES = [
-    pytest.param(kernel, family, files, id=f"{kernel.name}-{family}")
-    for kernel in KERNELS
-    for family, files in families(kernel).items()
+INTEGER = [
+    kernel for kernel in SINGLE if kernel.name in ("matmul_ikj", "matmul_kij", "mat_residual")
 ]
 
 
 @st.composite
-def operands(draw: st.DrawFn, kernel: Kernel) -> list[Tensor]:
+def operands(draw: st.DrawFn, kernel: Kernel, kind: ValueType) -> list[Tensor]:
     """Draw operands: empty, one by one, with empty rows and columns, dense, one column, ..."""
-    statement = parse(kernel.program)
-    indices = sorted({index for access in statement.operands for index in access.indices})
-    sizes = {index: draw(st.integers(0, 5), label=index) for index in indices}
+    indices = kernel.statement.indices
+    size = st.integers(0, 5 if len(indices) < 4 else 3)
+    sizes = {index: draw(size, label=index) for index in indices}
+    if len(kernel.operands) < len(kernel.statement.operands):
+        sizes = dict.fromkeys(indices, draw(size, label="every index"))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32), label="seed"))
     drawn: list[Tensor] = []
-    for access in statement.operands:
-        shape = tuple(sizes[index] for index in access.indices)
-        word = draw(st.sampled_from((st.just(0), st.integers(-2, 2), st.integers(1, 9))))
-        count = int(np.prod(shape, dtype=int))
-        values = draw(st.lists(word, min_size=count, max_size=count), label=str(access))
-        array = np.array(values, dtype=np.int64).reshape(shape)
-        form = kernel.formats[access.tensor]
-        drawn.append(Tensor.from_numpy(access.tensor, array, form))
+    for name, mine in kernel.operands.items():
+        shape = tuple(sizes[index] for index in mine)
+        share = draw(st.sampled_from((0.0, 0.2, 0.5, 1.0)), label=f"share of {name}")
+        fill = kernel.fill(name, kind)
+        array = np.where(rng.random(shape) < share, values(rng, kind, shape), float(fill))
+        drawn.append(Tensor.from_numpy(name, array, kernel.formats[name], fill=fill, value=kind))
     return drawn
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_random_operands(kernel: Kernel) -> None:
     @settings(deadline=None, max_examples=40, print_blob=True)
-    @given(operands(kernel))
-    def holds(tensors: list[Tensor]) -> None:
+    @given(st.data())
+    def holds(data: st.DataObject) -> None:
+        kind = data.draw(st.sampled_from(list(VALUE_TYPES.values())), label="value type")
+        tensors = data.draw(operands(kernel, kind))
         # `run` raises where golden meaning, cycle model and truth do not agree.
-        compiled(kernel, tensors).run()
+        compile_kernel(kernel, tensors, kind).run()
 
     holds()
 
 
-@pytest.mark.skipif(not INPUTS.exists(), reason="the peers' inputs are not beside the repository")
-@pytest.mark.parametrize(("kernel", "family", "files"), CASES)
-def test_peers_inputs_run_near_their_ideal(
-    kernel: Kernel, family: str, files: tuple[str, ...]
-) -> None:
-    result = compiled(kernel, list(read(kernel, family, files).values())).run()
+@needs_inputs
+@pytest.mark.parametrize(("kernel", "data"), on_inputs(SINGLE))
+def test_peers_inputs_run_near_their_ideal(kernel: Kernel, data: Given) -> None:
+    """Every kernel in fp32, with full mantissas where the files have entries."""
+    runs_near_its_ideal(kernel, renumbered(data.operands(kernel, FP32), FP32, seed=1), FP32)
+
+
+@needs_inputs
+@pytest.mark.parametrize(("kernel", "data"), on_inputs(INTEGER))
+def test_integers(kernel: Kernel, data: Given) -> None:
+    runs_near_its_ideal(kernel, data.operands(kernel, INT32), INT32)
+
+
+def runs_near_its_ideal(kernel: Kernel, tensors: list[Tensor], kind: ValueType) -> None:
+    result = compile_kernel(kernel, tensors, kind).run()
+    assert result.max_error is not None, "the truth was not evaluated"
     assert result.ideal <= result.ideal_banks <= result.cycles
     if result.ideal > LARGE:
         assert result.cycles / result.ideal_banks <= 1.05
 
 
-def compiled(kernel: Kernel, tensors: list[Tensor]) -> fuseflow.Program:
-    return fuseflow.compile(kernel.program, *tensors, formats=kernel.formats, order=kernel.order)
+def test_the_table_has_every_standard_kernel() -> None:
+    path = SHARED / "kernels.csv"
+    if not path.exists():
+        pytest.skip("the list of kernels is not beside the repository")
+    table = {kernel.name: kernel for kernel in SINGLE}
+    with path.open(newline="") as file:
+        listed = [row for row in csv.DictReader(file) if row["class"] == "single"]
+    assert len(listed) == 34
+    for row in listed:
+        kernel = table[row["name"]]
+        formats = dict(part.split("=") for part in row["formats"].split(";"))
+        assert kernel.statement == parse(row["program"])
+        assert kernel.formats == {name: Format.parse(form) for name, form in formats.items()}
+        assert ",".join(kernel.order) == row["order"]
