@@ -131,7 +131,7 @@ def _reports_errors(command: Callable[P, R]) -> Callable[P, R]:
         except MemoryError:
             _fail("not enough memory for operands of this size")
         except RecursionError:
-            _fail("the statement is nested too deeply")
+            _fail("nested too deeply, or too many terms: split it into several statements")
 
     return wrapped
 

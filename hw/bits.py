@@ -1,8 +1,5 @@
 """Bit tricks on vectors that mark elements of a set."""
 
-from functools import reduce
-from operator import or_
-
 from amaranth import Cat, Const, Mux, Value
 
 
@@ -25,8 +22,8 @@ def encode(onehot: Value) -> Value:
 
 
 def any_of(bits: list[Value]) -> Value:
-    """Return the disjunction of some bits."""
-    return reduce(or_, bits, Const(0, 1))
+    """Return the disjunction of some bits: one operator, as a chain nests too deeply to convert."""
+    return Cat(bits).any()
 
 
 def leading_zeros(bits: Value) -> Value:

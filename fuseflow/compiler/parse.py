@@ -18,9 +18,12 @@ from fuseflow.samml.errors import ParseError
 from fuseflow.samml.values import number
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"\s*(?:(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
+    r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<mark>[=+\-*(),\[\]]))"
 )
+_WHOLE_DIGITS = 18
+"""Numbers of more digits are read as floating point, as every number with a point is."""
 _END = "the end"
 
 
@@ -98,7 +101,8 @@ class _Parser:
         token, _ = self.tokens[self.at]
         if token[0].isdigit() or token[0] == ".":
             self.at += 1
-            return Constant(int(token) if token.isdigit() else number(float(token)))
+            whole = token.isdigit() and len(token) <= _WHOLE_DIGITS
+            return Constant(int(token) if whole else number(float(token)))
         following = self.tokens[self.at + 1][0] if token != _END else _END
         if token in FOLDS and following == "[":
             return self.fold()

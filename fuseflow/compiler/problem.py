@@ -62,14 +62,15 @@ class Problem:
 
     def _check_constant(self, constant: Number) -> None:
         """Check that a constant is a whole number of an integer type, or rounds to a finite one."""
-        fits = (
-            math.isfinite(rounded(constant, self.value))
-            if self.value.is_float
-            else self.value.holds(constant)
-        )
-        if not fits:
+        value = self.value
+        if value.is_float and not math.isfinite(rounded(constant, value)):
             raise LoweringError(
-                f"constant {constant} is no value of {self.value.name}: use a value type that "
+                f"constant {constant} is beyond {value.largest:.6g}, the largest value of "
+                f"{value.name}: scale the operands instead, or use a wider type (--type)"
+            )
+        if not value.is_float and not value.holds(constant):
+            raise LoweringError(
+                f"constant {constant} is no value of {value.name}: use a value type that "
                 "holds it (--type fp32)"
             )
 

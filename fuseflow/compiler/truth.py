@@ -7,7 +7,7 @@ additions whatever their order, and errors of operands propagate.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from math import prod
 from typing import Any, TypeAlias
 
@@ -174,6 +174,10 @@ class _Evaluation:
         if op in ("max", "min"):
             return _Part(indices, value, np.maximum(dx, dy))
         error = dx + dy if op != "mul" else np.abs(x) * dy + np.abs(y) * dx + dx * dy
+        if op == "mul":
+            # The graph may have rounded to 0 what is infinitely multiplied here.
+            doubt = (np.abs(x) <= dx) & np.isinf(y) | (np.abs(y) <= dy) & np.isinf(x)
+            value = np.where(doubt, np.nan, value)
         return _Part(indices, value, self._rounding(value, error))
 
     def _extreme(self, op: str, body: _Part, indices: tuple[str, ...]) -> _Part:
@@ -184,6 +188,9 @@ class _Evaluation:
 
     def _sum(self, parts: list[_Part], indices: tuple[str, ...]) -> _Part:
         """Sum a product: the magnitudes bound every partial sum, in any order."""
+        if len(parts) > 1 and not all(np.isfinite(part.value).all() for part in parts):
+            # einsum factors sums out, and may so miss that inf meets -inf.
+            return self._sum([reduce(partial(self._binary, "mul"), parts)], indices)
         everything = tuple(dict.fromkeys(index for part in parts for index in part.indices))
         left = tuple(index for index in everything if index not in indices)
         self._check(left)

@@ -183,11 +183,19 @@ def _combine(left: Visit, right: Visit, left_decides: bool, right_decides: bool)
             return Visit(Join(*cores), (), extras)
         return Visit(None, (*left.causes, *right.causes), (*extras, *cores))
     if not cores:
-        # One dense level, if there is any, has all the coordinates that both have.
-        dense = [cause for cause in (*left.causes, *right.causes) if cause is not None]
-        return Visit(None, tuple(dense[:1]) or (None,), extras)
+        # Dense levels whose parents may be null have fewer than all coordinates. That is enough
+        # where they decide the result, and only there.
+        sides = ((left_decides, left.causes), (right_decides, right.causes))
+        enough = [causes for decides, causes in sides if decides and None not in causes]
+        fewest = sorted(enough, key=_certain)[:1] or [(*left.causes, *right.causes)]
+        return Visit(None, fewest[0], extras)
     if left_decides and right_decides:
         return Visit(Meet(*cores) if len(cores) == 2 else cores[0], (), extras)
     decides, other = (left, right) if left_decides else (right, left)
     more = () if other.core is None else (other.core,)
     return Visit(decides.core, decides.causes, (*extras, *more))
+
+
+def _certain(causes: tuple[Cursor | None, ...]) -> bool:
+    """Whether some dense level is there for every coordinate."""
+    return any(cause is not None and not cause.nullable for cause in causes)

@@ -64,7 +64,8 @@ def examine(graph: Graph) -> tuple[list[str], Inferred]:
         if node.name not in types.outputs:
             types.unknown.add(node.name)
         problems += found
-    problems += _check_depths(graph, types)
+    if len({node.name for node in graph.nodes}) == len(graph.nodes):
+        problems += _check_depths(graph, types)
     problems += _check_writers(graph)
     return problems, types
 
@@ -218,6 +219,8 @@ def _check_edge(
     if len(fields) < len(roles) or (len(fields) > len(roles) and not port.passengers):
         return [f"{where}: takes {len(roles)} fields, got {len(fields)}"], None
     for (role, kinds), got in zip(roles, fields, strict=False):
+        if got.name != role:
+            return [f"{where}: takes '{role}' under that name, got '{got.name}'"], None
         if got.kind not in kinds:
             wanted = " or ".join(kind.value for kind in kinds)
             return [f"{where}: '{role}' wants a {wanted}, got a {got.kind.value}"], None

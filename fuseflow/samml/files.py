@@ -37,8 +37,18 @@ def writing(path: Path) -> Generator[IO[bytes]]:
     ----------
     path : Path
         Its directory is made if it does not exist.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written, or the disk is full.
     """
-    path = path.resolve()
+    with _explained(path), _replacing(_followed(path)) as file:
+        yield file
+
+
+@contextmanager
+def _replacing(path: Path) -> Generator[IO[bytes]]:
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
@@ -70,19 +80,24 @@ def write_directory(target: Path, files: Mapping[str, str], earlier: Collection[
     Raises
     ------
     OutputError
-        The target is not a directory or holds something else.
+        The target is not a directory or holds something else, or it cannot be written.
     """
-    target = target.resolve()
+    with _explained(target):
+        _write_directory(_followed(target), files, {*files, *earlier})
+
+
+def _write_directory(target: Path, files: Mapping[str, str], known: Collection[str]) -> None:
     if target.exists():
         if not target.is_dir():
             raise OutputError(f"'{target}' is not a directory: choose another place")
-        foreign = sorted({entry.name for entry in target.iterdir()} - {*files, *earlier})
+        foreign = sorted(
+            entry.name for entry in target.iterdir() if entry.name not in known or entry.is_dir()
+        )
         if foreign:
             raise OutputError(
                 f"'{target}' holds '{foreign[0]}', which this command did not write: move it or "
                 "choose another place"
             )
-    target = target.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
         fresh = Path(scratch) / "fresh"
@@ -91,15 +106,32 @@ def write_directory(target: Path, files: Mapping[str, str], earlier: Collection[
             (fresh / name).write_text(text, newline="\n")
         if target.exists():
             old = Path(scratch) / "old"
-            os.replace(target, old)
             try:
+                os.replace(target, old)
                 os.replace(fresh, target)
-            except OSError:
-                os.replace(old, target)
+            except BaseException:  # an interrupt too
+                if old.exists() and not target.exists():
+                    os.replace(old, target)
                 raise
             shutil.rmtree(old)
         else:
             os.replace(fresh, target)
+
+
+@contextmanager
+def _explained(path: Path) -> Generator[None]:
+    """Name the output where the system cannot write it; its own message may name none."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"cannot write '{path}': {error.strerror or error}; choose another place or make room"
+        ) from None
+
+
+def _followed(path: Path) -> Path:
+    """Return where links lead; a loop of links stays as it is, and fails when it is opened."""
+    return Path(os.path.realpath(path))
 
 
 def _umask() -> int:

@@ -99,6 +99,8 @@ def from_json(text: str, where: str = "<graph>") -> Graph:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise ParseError(f"{where}:{error.lineno}: not JSON: {error.msg}") from None
+    except (ValueError, RecursionError):
+        raise ParseError(f"{where}: a number is too long, or lists are nested too deeply") from None
     root = _Object(document, where)
     if root.take("schema", str) != SCHEMA:
         raise ParseError(f"{where}.schema: expected '{SCHEMA}'")

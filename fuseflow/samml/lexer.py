@@ -8,12 +8,16 @@ from fuseflow.samml.values import Number, number
 
 WORD = re.compile(r"[^\s.,=(){}\"#<]+")
 NUMBER = re.compile(r"-?(?:inf|[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)(?![^\s,=(){}\"#<])")
+LONGEST = 18
+"""Most digits of an integer; more are read as floating point where that is allowed."""
 _PART = re.compile(r'\s+|#.*|"(?:[^"\\]|\\.)*"|<-|' + NUMBER.pattern + "|[.,=(){}]|" + WORD.pattern)
 
 
 def read_number(text: str) -> Number:
     """Read a text that matches `NUMBER`."""
-    return int(text) if text.removeprefix("-").isdecimal() else number(float(text))
+    digits = text.removeprefix("-")
+    whole = digits.isdecimal() and len(digits) <= LONGEST
+    return int(text) if whole else number(float(text))
 
 
 class Cursor:
@@ -74,7 +78,7 @@ class Cursor:
     def number(self) -> int:
         """Take an integer."""
         part = self._peek()
-        if not re.fullmatch(r"-?[0-9]+", part):
+        if not re.fullmatch(rf"-?[0-9]{{1,{LONGEST}}}", part):
             raise self.expected("an integer", ahead=True)
         self._next += 1
         return int(part)

@@ -113,9 +113,13 @@ class ValueType:
 
     def holds(self, value: Number) -> bool:
         """Whether a number is a value of this type exactly."""
+        try:
+            size = float(value)
+        except OverflowError:
+            return False
         if self.fraction is None:
-            return value == self.wrap(int(value)) if math.isfinite(value) else False
-        return math.isnan(value) or self.decode(self.encode(value)) == value
+            return math.isfinite(size) and value == self.wrap(int(value))
+        return math.isnan(size) or self.decode(self.encode(value)) == value
 
     def encode(self, value: Number) -> int:
         """Return the word of a number.

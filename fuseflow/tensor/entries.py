@@ -148,9 +148,7 @@ def from_compressed(
     """
     outer, inner = (1, 0) if form == "csc" else (0, 1)
     parents, size = (1, shape[0]) if len(shape) == 1 else (shape[outer], shape[inner])
-    for kind, array in (("indptr", indptr), ("indices", indices)):
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise TensorError(f"{what}: {kind} must be a row of integers")
+    check_rows(what, indptr, indices)
     seg, crd = indptr.astype(np.int64), indices.astype(np.int64)
     check_compressed(f"{what}, level {len(shape) - 1}", seg, crd, parents, size, ascending=False)
     if data.shape != crd.shape:
@@ -160,3 +158,16 @@ def from_compressed(
         coords = np.stack((np.repeat(np.arange(parents), np.diff(seg)), crd), axis=-1)
         coords = coords[:, [outer, inner]]
     return Entries(coords, data, shape)
+
+
+def check_rows(what: str, indptr: Array, indices: Array) -> None:
+    """Check that the index arrays of CSR are rows of integers, before anything is read there.
+
+    Raises
+    ------
+    TensorError
+        One is not; `what` begins the message.
+    """
+    for kind, array, least in (("indptr", indptr, 1), ("indices", indices, 0)):
+        if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) < least:
+            raise TensorError(f"{what}: {kind} must be a row of integers")

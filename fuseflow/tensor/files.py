@@ -11,6 +11,7 @@
 
 import io
 import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 # What NumPy, SciPy and zipfile raise at bytes that are not what they should be.
 _DAMAGE = (
     ValueError, KeyError, TypeError, OverflowError, EOFError, RuntimeError, IndexError,
-    zipfile.BadZipFile, zlib.error,
+    AttributeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
@@ -81,7 +82,8 @@ def read_entries(
     except OSError as error:
         raise TensorError(f"{what}: {error.strerror or error}") from None
     except _DAMAGE as error:
-        raise TensorError(f"{what}: {' '.join(str(error).split())}") from None
+        problem = " ".join(str(error).split())
+        raise TensorError(f"{what}: it is damaged, write it anew ({problem})") from None
     entries = entries.squeeze(what, rank)
     if shape is None:
         return entries
@@ -123,16 +125,15 @@ def write_tensor(tensor: "Tensor", path: str | PathLike[str]) -> None:
     Raises
     ------
     TensorError
-        As `check_target`; or the tensor does not go into such a file, or the disk is full.
+        As `check_target`; or the tensor does not go into such a file.
+    OutputError
+        It cannot be written, or the disk is full.
     """
     path = Path(path)
     check_target(path)
     buffer = io.BytesIO()
     _by_suffix(path, _WRITERS)(tensor, buffer)
-    try:
-        write_file(path, buffer.getvalue())
-    except OSError as error:
-        raise TensorError(f"cannot write '{path}': {error.strerror}") from None
+    write_file(path, buffer.getvalue())
 
 
 def _write_mtx(tensor: "Tensor", file: IO[bytes]) -> None:

@@ -12,6 +12,7 @@ from fuseflow.samml.graph import LARGEST_SIZE
 from fuseflow.tensor.words import Array, Ints
 
 Floats = NDArray[np.float64]
+_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,11 @@ class Text:
         if shape is not None:
             refuse(table > np.array(shape, np.float64), f"is outside shape {shape}")
         return table.astype(np.int64) - 1
+
+
+def is_size(word: str) -> bool:
+    """Whether a word is a number that no check of sizes is too late for: of digits, not too many."""
+    return word.isdecimal() and len(word) <= _DIGITS
 
 
 def write_entries(file: IO[bytes], coords: Ints, values: Array) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fuseflow.samml.graph import LARGEST_SIZE
 from fuseflow.tensor.entries import Entries
-from fuseflow.tensor.lines import Text, write_entries
+from fuseflow.tensor.lines import Text, is_size, write_entries
 from fuseflow.tensor.words import Array, Ints
 
 _BANNER = "%%MatrixMarket matrix"
@@ -81,7 +81,7 @@ def _sizes(text: Text, number: int, layout: str, symmetry: str) -> tuple[tuple[i
     """Read the size line: the shape, and how many entries follow."""
     words = text.lines[number - 1].split()
     wanted = "rows columns entries" if layout == "coordinate" else "rows columns"
-    if len(words) != len(wanted.split()) or not all(map(str.isdecimal, words)):
+    if len(words) != len(wanted.split()) or not all(map(is_size, words)):
         raise text.fail(number, f"wanted '{wanted}', got '{' '.join(words)}'")
     rows, columns, *rest = map(int, words)
     if max(rows, columns) > LARGEST_SIZE:

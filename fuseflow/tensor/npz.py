@@ -10,12 +10,15 @@ import numpy as np
 
 from fuseflow.samml.errors import TensorError
 from fuseflow.samml.values import Number
-from fuseflow.tensor.entries import Entries, from_compressed, from_matrix
+from fuseflow.tensor.entries import Entries, check_rows, from_compressed, from_matrix
 from fuseflow.tensor.untyped import sparse
 from fuseflow.tensor.words import Array
 
 _DENSEST = 1100
 """Bytes that one byte of an archive can stand for: deflate reaches 1032."""
+
+LARGEST_DENSE = 2**26
+"""Most places of a dense array: each takes 50 bytes while its tensor is packed."""
 
 
 def read_npz(path: Path, shape: Sequence[int] | None) -> Entries:
@@ -73,6 +76,11 @@ def _check_member(
         declared = file.tell() + math.prod(shape) * dtype.itemsize
     if dtype.hasobject:
         raise TensorError(f"{array} holds pickled Python objects: save numbers")
+    if info.filename == "array.npy" and math.prod(shape) > LARGEST_DENSE:
+        raise TensorError(
+            f"{array} of shape {shape} has more than {LARGEST_DENSE} places: save a SciPy sparse "
+            "matrix, or coords, vals and shape"
+        )
     if declared != info.file_size or declared > available * _DENSEST:
         raise TensorError(f"{array} is damaged: {dtype} of shape {shape} does not fit the file")
 
@@ -104,6 +112,7 @@ def _coordinates(what: str, coords: Array, vals: Array, shape: Array, fill: Numb
 def _csr(
     what: str, indptr: Array, indices: Array, data: Array, shape: Sequence[int] | None
 ) -> Entries:
+    check_rows(what, indptr, indices)
     sizes = (len(indptr) - 1, int(indices.max(initial=-1)) + 1) if shape is None else tuple(shape)
     if len(sizes) != 2:
         raise TensorError(f"{what}: CSR arrays of shape {sizes}, wanted rank 2")

@@ -12,7 +12,7 @@ from fuseflow.samml.errors import TensorError
 from fuseflow.samml.graph import LARGEST_SIZE
 from fuseflow.samml.values import Number
 from fuseflow.tensor.entries import Entries
-from fuseflow.tensor.lines import Text, write_entries
+from fuseflow.tensor.lines import Text, is_size, write_entries
 from fuseflow.tensor.words import Array, Ints
 
 _SHAPE = "# shape"
@@ -59,7 +59,7 @@ def _comments(text: Text) -> tuple[tuple[int, ...] | None, Number]:
     for number, line in enumerate(text.lines, 1):
         if line.startswith(_SHAPE):
             words = line[len(_SHAPE) :].split()
-            if not all(word.isdecimal() and int(word) <= LARGEST_SIZE for word in words):
+            if not all(is_size(word) and int(word) <= LARGEST_SIZE for word in words):
                 raise text.fail(number, f"no tensor has the shape '{' '.join(words)}'")
             shape = tuple(map(int, words))
         elif line.startswith(_FILL):

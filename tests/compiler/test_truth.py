@@ -65,6 +65,20 @@ def test_the_bound_grows_with_every_rounding() -> None:
     assert bound("x = a(i) * b(i)", INT32) == 0
 
 
+def test_infinities_of_both_signs_are_no_number() -> None:
+    a = np.array([[2e30, -1e30]])
+    masks = {"A": a, "b": np.array([-np.inf])}
+    assert np.isnan(evaluate("x = sum[i,j](A(i,j) * b(i))", masks))
+    masks["A"] = np.abs(a)
+    assert evaluate("x = sum[i,j](A(i,j) * b(i))", masks) == -np.inf
+
+
+def test_what_may_round_to_0_times_infinity_is_no_number() -> None:
+    arrays = {"a": np.array(1e-30), "b": np.array(np.inf)}
+    assert np.isnan(evaluate("x = a * a * b", arrays))
+    assert evaluate("x = a * b", arrays) == np.inf
+
+
 def test_what_is_too_large_is_not_evaluated() -> None:
     a = np.ones((300, 300))
     statement = parse("X(i,j,k) = A(i,j) + B(j,k)")

@@ -62,6 +62,33 @@ def test_the_cheapest_order_has_the_same_values() -> None:
     assert sorted(outcome.lowered.order) == ["i", "j", "k"]
 
 
+@pytest.mark.parametrize(
+    ("text", "form", "fill"),
+    [
+        ("X(i,j) = (B(i,j) + c(i)) * c(i)", "sd", 0),
+        ("X(i,j) = (B(i,j) + E(i,j)) * c(i) * F(i,j)", "sd", 0),
+        ("X(i,j) = c(i) * B(i,j)", "sd", 3),
+        ("X(i,j) = B(i,j) * E(i,j)", "sd", 3),
+        ("X(i,j) = c(i) * sum[k](B(i,j,k))", "sds", 3),
+    ],
+)
+def test_a_dense_level_below_an_absent_row_is_not_every_coordinate(
+    text: str, form: str, fill: int
+) -> None:
+    """B stores row 1 alone, E all rows but that and the last."""
+    b = np.full((4, 3, 2)[: len(form)], fill)
+    b[1] = 7
+    rows = np.array([[1, 2, 3], [0, 0, 0], [4, 5, 6], [0, 0, 0]])
+    tensors = {
+        "B": Tensor.from_numpy("B", b, form, fill=fill),
+        "c": Tensor.from_numpy("c", [1, 2, 3, 4], "s"),
+        "E": Tensor.from_numpy("E", rows, "sd"),
+        "F": Tensor.from_numpy("F", np.ones((4, 3), int), "sd"),
+    }
+    tensors = {name: tensor for name, tensor in tensors.items() if name in text}
+    run(text, {"X": "ss"}, tensors, order="i,j,k" if len(form) == 3 else "i,j")
+
+
 def payloads(nested: Nested, rank: int) -> int:
     return 1 if rank == 0 else sum(payloads(child, rank - 1) for child in nested)
 
