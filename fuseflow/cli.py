@@ -5,6 +5,7 @@ reported in one line on standard error with exit code 1; nothing is left half-wr
 Commands import what they need when they run, so that ``--help`` answers at once.
 """
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import typer
 from fuseflow.arguments import takes_options
 from fuseflow.progress import progress
 from fuseflow.samml.errors import FuseFlowError, ParseError
+from fuseflow.samml.files import check_place
 
 if TYPE_CHECKING:
     from fuseflow.options import Options
@@ -119,15 +121,19 @@ def _reports_errors(command: Callable[P, R]) -> Callable[P, R]:
     @wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         target = kwargs.get("json_")
-        if isinstance(target, str) and target != "-" and Path(target).is_dir():
-            _fail(f"--json {target}: that is a directory, name a file in it")
         try:
+            if isinstance(target, str) and target != "-":
+                if Path(target).is_dir():
+                    _fail(f"--json {target}: that is a directory, name a file in it")
+                check_place(Path(target))
             return command(*args, **kwargs)
         except FuseFlowError as error:
             _fail(str(error))
         except OSError as error:
             place = error.filename2 or error.filename
-            _fail(f"'{place}': {error.strerror}" if place else str(error))
+            room = "; make room there, or for the cache (FUSEFLOW_CACHE, XDG_CACHE_HOME)"
+            problem = f"'{place}': {error.strerror}" if place else str(error)
+            _fail(problem + (room if error.errno == errno.ENOSPC else ""))
         except MemoryError:
             _fail("not enough memory for operands of this size")
         except RecursionError:

@@ -95,8 +95,12 @@ def generate(graph: Graph, directory: Path | str, *, gated: bool = False) -> Bun
 def _read_manifest(directory: Path) -> dict[str, Any] | None:
     try:
         description = json.loads((directory / MANIFEST).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    if isinstance(description, dict) and description.get("generator") == GENERATOR:
-        return description
-    return None
+    match description:
+        case {"generator": generator, "top": str(), "files": [*names]} if (
+            generator == GENERATOR and all(isinstance(name, str) for name in names)
+        ):
+            return description
+        case _:
+            return None

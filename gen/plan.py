@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from fuseflow.samml.errors import GraphError
+from fuseflow.samml.errors import CapacityError, GraphError
 from fuseflow.samml.graph import Graph, Role, TensorDecl
 from fuseflow.samml.units import UnitGraph, UnitInstance, flatten
+from hw.geometry import Geometry
 from hw.layout import Widths
 from hw.ram import rows
 
@@ -31,6 +32,12 @@ WRITES = {
 
 READERS_PER_MEMORY = 2
 """Ports of a block RAM; the host shares the first one while the tile is idle."""
+
+LARGEST_TILE = 2**26
+"""Most words of all memories and FIFOs: more than any device has, and quick to convert."""
+
+LARGEST_ACCUMULATOR = 2**18
+"""Most coordinates that an accumulate keeps: it has a register for every 64 of them."""
 
 WORD_BYTES = 4
 REGISTER_BYTES = 0x400
@@ -191,6 +198,8 @@ class Plan:
         ------
         GraphError
             The graph is ill-formed, never ends, or two of its names clash in the RTL.
+        CapacityError
+            Its memories, FIFOs or accumulators are larger than a tile can be.
         """
         units = flatten(graph)
         _check(graph, units)
@@ -198,6 +207,7 @@ class Plan:
         arrays = tuple(
             array for tensor in graph.tensors for array in _arrays(tensor, units, widths)
         )
+        _check_capacity(units, arrays)
         registers = tuple(_registers(graph, arrays))
         register_bytes = max(REGISTER_BYTES, _power(registers[-1].address + WORD_BYTES))
         windows = tuple(_windows(arrays, register_bytes))
@@ -210,7 +220,7 @@ class Plan:
 
 def identifier(name: str) -> str:
     """Return a name as a Verilog identifier."""
-    return re.sub(r"\W", "_", name)
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 def instance(what: str, name: str) -> str:
@@ -259,6 +269,30 @@ def _check(graph: Graph, units: UnitGraph) -> None:
             )
     if problems:
         raise GraphError(*problems)
+
+
+def _check_capacity(units: UnitGraph, arrays: tuple[ArrayPlan, ...]) -> None:
+    """Refuse what could not be converted to Verilog in any useful time."""
+    for node in units.graph.nodes:
+        kept = Geometry.of(node.params, units.graph).depth if node.primitive == "accumulate" else 0
+        if kept > LARGEST_ACCUMULATOR:
+            raise CapacityError(
+                f"node '{node.name}' keeps sums of {kept} coordinates, a tile at most "
+                f"{LARGEST_ACCUMULATOR}: lower the sizes (--dim), or use an order with the sum "
+                "further inside"
+            )
+    depths = {
+        f"array {array.tensor}.{array.name}": sum(memory.depth for memory in array.memories)
+        for array in arrays
+    }
+    depths |= {f"edge {edge.name}": edge.depth for edge in units.edges}
+    total = sum(depths.values())
+    if total > LARGEST_TILE:
+        largest = max(depths, key=depths.__getitem__)
+        raise CapacityError(
+            f"the tile needs {total} words, {depths[largest]} of them for {largest}, and holds at "
+            f"most {LARGEST_TILE}: lower capacities (--capacity) or sizes (--dim)"
+        )
 
 
 def _tensor(unit: UnitInstance) -> str:

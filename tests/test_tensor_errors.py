@@ -13,6 +13,7 @@ from fuseflow.samml.values import BF16, FP16, FP32, INT8
 from fuseflow.tensor import Tensor
 
 ROUND = "pass round_values=True (--round), scale the data, or use value type fp32 (--type fp32)"
+BEYOND = "; scale the data, or use a wider type (--type)"
 
 
 def refused(call: Callable[[], object]) -> str:
@@ -59,19 +60,19 @@ def refused(call: Callable[[], object]) -> str:
             [[0, 1]],
             [2**31],
             (2, 5),
-            "tensor 'T', entry (0, 1): value 2147483648 does not fit int32",
+            "tensor 'T', entry (0, 1): value 2147483648 does not fit int32" + BEYOND,
         ),
         (
             [[0, 1]],
             np.array([2**64 - 1], np.uint64),
             (2, 5),
-            "tensor 'T', entry (0, 1): value 18446744073709551615 does not fit int32",
+            "tensor 'T', entry (0, 1): value 18446744073709551615 does not fit int32" + BEYOND,
         ),
         (
             [[0, 1]],
             [-(2**31) - 1.0],
             (2, 5),
-            "tensor 'T', entry (0, 1): value -2147483649.0 does not fit int32",
+            "tensor 'T', entry (0, 1): value -2147483649.0 does not fit int32" + BEYOND,
         ),
         (
             [[0, 1]],
@@ -112,12 +113,12 @@ def test_coordinates(coordinates: object, values: object, shape: object, message
 @pytest.mark.parametrize(
     ("number", "options", "message"),
     [
-        (70000.0, {"value": FP16}, "value 70000.0 does not fit fp16"),
-        (65520, {"value": FP16}, "value 65520 does not fit fp16"),
-        (3.4e38, {"value": BF16}, "value 3.4e+38 does not fit bf16"),
-        (-1e39, {"value": FP32}, "value -1e+39 does not fit fp32"),
-        (128, {"value": INT8}, "value 128 does not fit int8"),
-        (127.5, {"value": INT8, "round_values": True}, "value 127.5 does not fit int8"),
+        (70000.0, {"value": FP16}, "value 70000.0 does not fit fp16" + BEYOND),
+        (65520, {"value": FP16}, "value 65520 does not fit fp16" + BEYOND),
+        (3.4e38, {"value": BF16}, "value 3.4e+38 does not fit bf16" + BEYOND),
+        (-1e39, {"value": FP32}, "value -1e+39 does not fit fp32" + BEYOND),
+        (128, {"value": INT8}, "value 128 does not fit int8" + BEYOND),
+        (127.5, {"value": INT8, "round_values": True}, "value 127.5 does not fit int8" + BEYOND),
         (math.inf, {"value": FP32}, "value inf is neither finite nor the fill 0"),
         (
             math.inf,
@@ -165,7 +166,7 @@ def test_sums_of_duplicates_that_no_word_holds() -> None:
     error = refused(
         lambda: Tensor.from_coordinates("x", coords, [2**30] * 4, (1,), sum_duplicates=True)
     )
-    assert error == "tensor 'x', entry (0): value 4294967296 does not fit int32"
+    assert error == "tensor 'x', entry (0): value 4294967296 does not fit int32" + BEYOND
     error = refused(
         lambda: Tensor.from_coordinates(
             "x", coords[:2], [math.inf, -math.inf], (1,), value=FP32, sum_duplicates=True

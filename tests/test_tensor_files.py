@@ -19,7 +19,7 @@ import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuseflow.samml.errors import TensorError
+from fuseflow.samml.errors import FuseFlowError, TensorError
 from fuseflow.samml.values import BF16, FP16, FP32, INT8
 from fuseflow.tensor import Tensor
 from fuseflow.tensor.files import check_target
@@ -311,7 +311,11 @@ def test_bad_matrix_market(tmp_path: Path, text: str, message: str) -> None:
             "1 1 inf",
             ", entry (0, 0) on line 4 of 'a.mtx': value inf is neither finite nor the fill 0",
         ),
-        ("1 1 3e9", ", entry (0, 0) on line 4 of 'a.mtx': value 3000000000.0 does not fit int32"),
+        (
+            "1 1 3e9",
+            ", entry (0, 0) on line 4 of 'a.mtx': value 3000000000.0 does not fit int32; scale the "
+            "data, or use a wider type (--type)",
+        ),
     ],
 )
 def test_bad_entries_are_named_by_line(tmp_path: Path, entry: str, message: str) -> None:
@@ -529,7 +533,7 @@ def test_a_shape_can_be_enlarged(tmp_path: Path) -> None:
 def unwritten(tensor: Tensor, path: Path) -> str:
     """Return the one line that writing is refused with, and see that nothing was left."""
     before = sorted(path.parent.iterdir()) if path.parent.exists() else None
-    with pytest.raises(TensorError) as caught:
+    with pytest.raises(FuseFlowError) as caught:
         tensor.write(path)
     after = sorted(path.parent.iterdir()) if path.parent.exists() else None
     assert before == after
@@ -569,12 +573,14 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         patch.setattr("fuseflow.samml.files.os.replace", full)
-        assert unwritten(tensor, path) == "cannot write 'T.npz': No space left on device"
+        assert unwritten(tensor, path) == (
+            "cannot write 'T.npz': No space left on device; choose another place or make room"
+        )
     assert path.read_text() == "earlier"
     if Path("/dev/full").exists():
         (tmp_path / "full.mtx").symlink_to("/dev/full")
         assert unwritten(tensor, tmp_path / "full.mtx") == (
-            "cannot write 'full.mtx': No space left on device"
+            "cannot write 'full.mtx': No space left on device; choose another place or make room"
         )
 
 

@@ -72,7 +72,8 @@ def build(sources: dict[str, str], *, optimize: bool = True, traceable: bool = F
     directory = cache_directory() / "rtl" / _digest(key)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory.with_suffix(".lock")):
-        if (directory / TOP).exists():
+        # Objects are left where a build was cut off, and then the simulation may be half-linked.
+        if (directory / TOP).exists() and not any(directory.glob("*.o")):
             return Simulation(directory, 0.0, traceable)
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()

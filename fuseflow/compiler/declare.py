@@ -120,7 +120,7 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
             if size > sizes.dims.get(index, size):
                 raise CapacityError(
                     f"index {index}: capacity {sizes.dims[index]} is below its size {size} in "
-                    f"{access}; raise dims['{index}']"
+                    f"{access}; raise dims['{index}'] (--dim)"
                 )
     for index, size in sizes.dims.items():
         if not 1 <= size <= LARGEST_SIZE:
@@ -170,7 +170,8 @@ def _declare(
         positions = tuple(given)
         if len(positions) != form.rank:
             raise CapacityError(
-                f"tensor '{name}': {len(positions)} capacities for {form.rank} levels"
+                f"tensor '{name}': {len(positions)} capacities for {form.rank} levels; give one "
+                "for every level, or one for the last"
             )
     elif tensor is not None and given is None:
         positions = tuple(max(count, 1) for count in tensor.positions)
@@ -199,5 +200,5 @@ def _check_fit(name: str, needed: Iterable[int], positions: Iterable[int]) -> No
         if need > have:
             raise CapacityError(
                 f"tensor '{name}': level {level} needs {need} positions, capacity is {have}; raise "
-                f"capacities['{name}']"
+                f"capacities['{name}'] (--capacity)"
             )

@@ -204,8 +204,9 @@ class _Evaluation:
         least = self._einsum([np.abs(part.value) for part in parts], parts, left)
         terms = self._einsum([(size != 0).astype(np.float64) for size in sizes], parts, left)
         unit = (len(parts) - 1) * self.kind.unit + np.maximum(terms - 1, 0) * self.kind.wide.unit
-        grow = prod(max(1.0, float(size.max(initial=0.0))) for size in sizes)
-        tiny = terms * (len(parts) - 1) * self.kind.smallest * (grow if len(parts) > 2 else 1.0)
+        # What is flushed may then be multiplied by all but the two factors that it came from.
+        largest = sorted(max(1.0, float(size.max(initial=0.0))) for size in sizes)
+        tiny = terms * (len(parts) - 1) * self.kind.smallest * prod(largest[2:])
         error = most - least + most * unit / (1 - unit) + tiny + terms * self.kind.wide.smallest
         return _Part(left, value, self._rounding(value, np.where(np.isfinite(value), error, 0.0)))
 

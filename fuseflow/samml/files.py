@@ -27,6 +27,23 @@ def write_file(path: Path, contents: str | bytes) -> None:
         file.write(contents.encode() if isinstance(contents, str) else contents)
 
 
+def check_place(path: Path) -> None:
+    """Refuse a place for a file before anything long runs; folders that lack are made later.
+
+    Raises
+    ------
+    OutputError
+        What stands in the place of its folder is none, or is not writable.
+    """
+    folder = _followed(path).parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        raise OutputError(f"cannot write '{path}': '{folder}' is not a folder")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"cannot write '{path}': the folder '{folder}' is not writable")
+
+
 @contextmanager
 def writing(path: Path) -> Generator[IO[bytes]]:
     """Open a file that is renamed into place once it is written.

@@ -108,7 +108,7 @@ class Text:
 
 
 def is_size(word: str) -> bool:
-    """Whether a word is a number that no check of sizes is too late for: of digits, not too many."""
+    """Whether a word is a number of digits, and not of too many for the checks of sizes."""
     return word.isdecimal() and len(word) <= _DIGITS
 
 

@@ -76,13 +76,13 @@ def _check_member(
         declared = file.tell() + math.prod(shape) * dtype.itemsize
     if dtype.hasobject:
         raise TensorError(f"{array} holds pickled Python objects: save numbers")
+    if declared != info.file_size or declared > available * _DENSEST:
+        raise TensorError(f"{array} is damaged: {dtype} of shape {shape} does not fit the file")
     if info.filename == "array.npy" and math.prod(shape) > LARGEST_DENSE:
         raise TensorError(
             f"{array} of shape {shape} has more than {LARGEST_DENSE} places: save a SciPy sparse "
             "matrix, or coords, vals and shape"
         )
-    if declared != info.file_size or declared > available * _DENSEST:
-        raise TensorError(f"{array} is damaged: {dtype} of shape {shape} does not fit the file")
 
 
 def _fill(what: str, fill: Array) -> Number:

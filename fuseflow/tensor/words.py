@@ -78,9 +78,10 @@ def to_words(
 
     finite = np.isfinite(numbers)
     refuse(~finite & (numbers != fill), f"is neither finite nor the fill {fill}")
+    beyond = f"does not fit {value.name}; scale the data, or use a wider type (--type)"
     if value.is_float:
         words = encode(numbers, value)
-        refuse(finite & np.isinf(decode(words, value)), f"does not fit {value.name}")
+        refuse(finite & np.isinf(decode(words, value)), beyond)
         return words
     whole = np.rint(numbers) if numbers.dtype.kind == "f" else numbers
     if not round_values:
@@ -89,7 +90,7 @@ def to_words(
             f"is not an integer as {value.name} needs; pass round_values=True (--round), scale "
             "the data, or use value type fp32 (--type fp32)",
         )
-    refuse((whole < value.low) | (whole > value.high), f"does not fit {value.name}")
+    refuse((whole < value.low) | (whole > value.high), beyond)
     return whole.astype(np.int64)
 
 

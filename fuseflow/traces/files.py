@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, cast
 
-from fuseflow.samml.files import OutputError, writing
+from fuseflow.samml.files import OutputError, check_place, writing
 from fuseflow.samml.units import UnitGraph
 from fuseflow.traces.chrome import write_chrome
 from fuseflow.traces.vcd import write_vcd
@@ -28,7 +28,7 @@ def check_trace_target(path: str | PathLike[str]) -> None:
     Raises
     ------
     OutputError
-        Its suffix is unknown, or it is a directory.
+        Its suffix is unknown, or it is a directory, or in none that can be written.
     """
     _check(Path(path), "a trace", tuple(_WRITERS))
 
@@ -39,7 +39,7 @@ def check_waves_target(path: str | PathLike[str]) -> None:
     Raises
     ------
     OutputError
-        Its suffix is not ``.vcd``, or it is a directory.
+        Its suffix is not ``.vcd``, or it is a directory, or in none that can be written.
     """
     _check(Path(path), "waves", (".vcd",))
 
@@ -88,6 +88,7 @@ def _check(path: Path, what: str, suffixes: tuple[str, ...]) -> str:
     """Return the suffix of a path that can be written to."""
     if path.is_dir():
         raise OutputError(f"cannot write '{path}': it is a directory, name a file in it")
+    check_place(path)
     for suffix in suffixes:
         if path.name.lower().endswith(suffix):
             return suffix

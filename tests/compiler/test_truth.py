@@ -6,7 +6,7 @@ import pytest
 from fuseflow.compiler import evaluate as evaluate_with_bound
 from fuseflow.compiler import parse
 from fuseflow.samml.errors import TensorError
-from fuseflow.samml.values import BF16, FP32, INT32, ValueType
+from fuseflow.samml.values import BF16, FP16, FP32, INT32, ValueType
 
 
 def evaluate(text: str, arrays: dict[str, np.ndarray], value: ValueType = FP32) -> np.ndarray:
@@ -63,6 +63,14 @@ def test_the_bound_grows_with_every_rounding() -> None:
     assert bound("x(i) = max(a(i), b(i))") == 0
     assert 3 * FP32.unit < bound("x = a(i)", FP32) < 20 * FP32.unit
     assert bound("x = a(i) * b(i)", INT32) == 0
+
+
+def test_the_bound_knows_what_a_flushed_product_is_multiplied_by() -> None:
+    arrays = {"a": np.full(4, 2.0**10), "b": np.full(4, 2.0**10), "c": np.full(4, 2.0**-12)}
+    found = evaluate_with_bound(parse("x = a(i) * b(i) * c(i)"), arrays, FP16)
+    assert found is not None
+    assert found.value == 2**10
+    assert 2 * FP16.unit * 2**10 < found.bound < 5 * FP16.unit * 2**10
 
 
 def test_infinities_of_both_signs_are_no_number() -> None:
