@@ -340,7 +340,9 @@ class Program:
         from verif.compare import differences, first_difference
         from verif.job import Run
         from verif.tile import build_tile
+        from verif.toolchain import require_tools
 
+        require_tools()
         operands = self._operands(tensors)
         run = self._run(operands)
         tile = build_tile(

@@ -33,6 +33,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+LONGEST_LINE = 2000
+"""Most characters of an error; of a longer one, which quotes its input, both ends are shown."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -131,7 +134,7 @@ def _reports_errors(command: Callable[P, R]) -> Callable[P, R]:
             _fail(str(error))
         except OSError as error:
             place = error.filename2 or error.filename
-            room = "; make room there, or for the cache (FUSEFLOW_CACHE, XDG_CACHE_HOME)"
+            room = "; make room for outputs and for the cache (FUSEFLOW_CACHE, XDG_CACHE_HOME)"
             problem = f"'{place}': {error.strerror}" if place else str(error)
             _fail(problem + (room if error.errno == errno.ENOSPC else ""))
         except MemoryError:
@@ -143,7 +146,10 @@ def _reports_errors(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo("error: " + " ".join(message.split()), err=True)
+    line = " ".join(message.split())
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE - 300]} ... {line[-300:]}"
+    typer.echo(f"error: {line}", err=True)
     raise typer.Exit(1)
 
 

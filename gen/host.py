@@ -71,13 +71,16 @@ def shape_writes(
 def writes(manifest: Manifest, tensor: str, image: TensorImage) -> Iterator[tuple[int, int]]:
     """Yield byte address and word of everything that loads a tensor over AXI, shape first.
 
+    All of it is checked before the first word is yielded.
+
     Raises
     ------
     CapacityError, TensorError
         As `contents`.
     """
+    loads = list(_image_words(manifest, tensor, image))
     yield from shape_writes(manifest, tensor, image.shape)
-    for array, words in _image_words(manifest, tensor, image):
+    for array, words in loads:
         for number, word in enumerate(words.tolist()):
             yield array["base"] + WORD_BYTES * number, word
 

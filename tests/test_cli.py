@@ -176,6 +176,15 @@ def test_doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "missing g++" in result.stdout
     assert "apt-get install perl" in result.stdout
+    (tmp_path / "g++").write_text("#!/no/such/shell")
+    (tmp_path / "g++").chmod(0o755)
+    assert f"{tmp_path}/g++ does not run" in call("doctor").stdout
+
+
+def test_verify_looks_for_its_tools_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr("fuseflow.api.Program._run", None)
+    assert "missing g++ (install it" in fail("verify", MATMUL, *OPERANDS)
 
 
 # --- mistakes ----------------------------------------------------------------------------
@@ -206,7 +215,13 @@ def test_doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ((MATMUL, *OPERANDS, "--result", "x.txt"), "unknown suffix '.txt'"),
         ((MATMUL, *OPERANDS, "--result", "no/x.mtx"), "there is no folder 'no'"),
         ((MATMUL, *OPERANDS, "--json", "taken"), "--json taken: that is a directory"),
+        ((MATMUL, *OPERANDS, "--json", "b.mtx/x"), "b.mtx' is not a folder"),
+        ((MATMUL, *OPERANDS, "--trace", "b.mtx/x.vcd"), "b.mtx' is not a folder"),
+        ((MATMUL, *OPERANDS, "--trace", "x.vcd", "--json", "c.mtx/x"), "c.mtx' is not a folder"),
         (("x = " + 9999 * "(" + "b" + 9999 * ")",), "nested too deeply"),
+        (("x = b" + 9999 * " + b",), "too many terms: split it"),
+        (("x = b + " + 5000 * "9",), "constant inf is no value of int32"),
+        (("x = b + 1e39", "--type", "fp32"), "is beyond 3.40282e+38, the largest value of fp32"),
     ],
 )
 def test_mistakes_are_one_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -216,6 +231,13 @@ def test_mistakes_are_one_line(folder: Path, arguments: tuple[str, ...], message
     before = sorted(folder.iterdir())
     assert message in fail("run", *arguments)
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_quoted_statement_is_cut_short() -> None:
+    message = fail("run", "x = " + 9999 * "b + " + "?")
+    assert len(message) < 2100
+    assert message.startswith("error: unexpected '?' at position 40001 of 'x = b")
+    assert message.endswith("b + ?'")
 
 
 def test_nothing_is_written_over_foreign_files(folder: Path) -> None:

@@ -280,6 +280,10 @@ def test_archive_variants(tmp_path: Path) -> None:
             "line 4: coordinate 0 of mode 1 is below 1",
         ),
         (f"{MTX} coordinate real general\n2 2 1\n1 1\n", "line 3: 2 numbers, wanted 3"),
+        (
+            f"{MTX} coordinate real general\n{9999 * '9'} 2 1\n1 1 1\n",
+            f"line 2: wanted 'rows columns entries', got '{9999 * '9'} 2 1'",
+        ),
         (f"{MTX} coordinate pattern general\n2 2 1\n1 1 1\n", "line 3: 3 numbers, wanted 2"),
         (f"{MTX} coordinate real general\n2 2 1\n1 1 1.2.3\n", "line 3: '1.2.3' is not a number"),
         (f"{MTX} array real general\n1 2\n1\n2 3\n", "line 4: 2 numbers, wanted 1"),
@@ -389,6 +393,9 @@ ARRAYS: dict[str, dict[str, object]] = {
     "fill": {"array": [1], "fill": 0.5},
     "text": {"array": [1], "fill": "many"},
     "fills": {"array": [1], "fill": [1, 2]},
+    "no rows": {"indptr": np.array([], int), "indices": [0], "data": [1]},
+    "words": {"indptr": [0, 1], "indices": ["a"], "data": [1]},
+    "scipy": {"format": 3, "shape": [1, 1], "indptr": [0, 0], "indices": [], "data": []},
 }
 
 
@@ -424,6 +431,13 @@ ARRAYS: dict[str, dict[str, object]] = {
         ("fill", "tensor 'a': fill 0.5 is no value of int32"),
         ("fills", "cannot read 'a.npz': fill must be one real number"),
         ("text", "cannot read 'a.npz': fill must be one real number"),
+        ("no rows", "cannot read 'a.npz': indptr must be a row of integers"),
+        ("words", "cannot read 'a.npz': indices must be a row of integers"),
+        (
+            "scipy",
+            "cannot read 'a.npz': it is damaged, write it anew ('int' object has no attribute "
+            "'decode')",
+        ),
     ],
 )
 def test_bad_archives(tmp_path: Path, arrays: str, message: str) -> None:
@@ -435,6 +449,27 @@ def npy(shape: tuple[int, ...], data: bytes) -> bytes:
     """Return an array file whose header declares any shape."""
     header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': {shape}, }}".encode() + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+
+
+def test_a_header_that_is_no_header(tmp_path: Path) -> None:
+    header = b"(" * 9000
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        size = struct.pack("<H", len(header))
+        archive.writestr("array.npy", b"\x93NUMPY\x01\x00" + size + header)
+    assert refused(tmp_path / "a.npz").startswith("cannot read 'a.npz': it is damaged, write it")
+
+
+def test_a_dense_array_of_many_places(tmp_path: Path) -> None:
+    shape = (2**13 + 1, 2**13)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        header = npy(shape, b"").replace(b"<i8", b"|i1")
+        archive.writestr("array.npy", header + bytes(shape[0] * shape[1]))
+    started = time.perf_counter()
+    assert refused(tmp_path / "a.npz") == (
+        "cannot read 'a.npz': array 'array' of shape (8193, 8192) has more than 67108864 places: "
+        "save a SciPy sparse matrix, or coords, vals and shape"
+    )
+    assert time.perf_counter() - started < 1
 
 
 def test_archives_that_declare_more_than_they_hold(tmp_path: Path) -> None:

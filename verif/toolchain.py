@@ -64,18 +64,26 @@ def _text(version: tuple[int, ...]) -> str:
 
 
 def _version_on_path(path: str) -> tuple[int, ...]:
-    text = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
-    match = re.search(r"Verilator (\d+)\.(\d+)", text)
+    match = re.search(r"Verilator (\d+)\.(\d+)", _said(path, "--version") or "")
     return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def _said(path: str, *arguments: str) -> str | None:
+    """Return what a program prints, or None where it does not run."""
+    try:
+        return subprocess.run(
+            [path, *arguments], capture_output=True, text=True, check=False
+        ).stdout
+    except OSError:
+        return None
 
 
 def _find(name: str, packages: str, *arguments: str) -> Tool:
     path = shutil.which(name)
-    if path is None:
-        return Tool(name, "", None, f"install it, for example: apt-get install {packages}")
-    text = subprocess.run(
-        [path, *(arguments or ("--version",))], capture_output=True, text=True, check=False
-    ).stdout
+    text = _said(path, *(arguments or ("--version",))) if path else None
+    if path is None or text is None:
+        broken = f"; {path} does not run" if path else ""
+        return Tool(name, "", None, f"install it, for example: apt-get install {packages}{broken}")
     match = re.search(r"\d+\.\d+(\.\d+)?", text)
     return Tool(name, match[0] if match else "unknown", Path(path), "on PATH")
 

@@ -6,6 +6,7 @@ tensor's sides of a joiner, ``outer-i``, ``inner-j`` and plain ``i`` a level's c
 Files written by hand leave the comment out at times; then the label ``crd_outer-i`` counts.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -149,7 +150,7 @@ class Source:
     def number(self, node: DotNode, name: str) -> int:
         """Return an attribute that is a whole number."""
         text = self.text(node, name)
-        if not (text.isascii() and text.removeprefix("-").isdecimal()):
+        if not re.fullmatch("-?[0-9]{1,9}", text):
             raise self.at(node, f"attribute '{name}' is '{text}', wanted a number")
         return int(text)
 

@@ -35,6 +35,8 @@ def check_place(path: Path) -> None:
     OutputError
         What stands in the place of its folder is none, or is not writable.
     """
+    if path.exists() and not path.is_file():
+        return  # a pipe or device is written to as it is
     folder = _followed(path).parent
     while not folder.exists():
         folder = folder.parent

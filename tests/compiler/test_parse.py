@@ -1,5 +1,6 @@
 """Statements: grammar, normal form, subscripts, refusals."""
 
+import math
 import re
 
 import pytest
@@ -82,6 +83,8 @@ def test_implicit_sums(text: str, order: str | None, meant: str) -> None:
         ("x = A(i", "expected ')', got the end at position 8"),
         ("x = a b", "expected the end, got 'b' at position 7"),
         ("x = a ? b", "unexpected '?' at position 7"),
+        ("x = a\u00e9", "unexpected '\u00e9' at position 6"),
+        ("x = a + \u0663", "unexpected '\u0663' at position 9"),
         ("x = a *", "expected a tensor, got the end at position 8"),
         ("x = max(a)", "expected ',', got ')' at position 10"),
         ("x = sum[](a)", "expected an index, got ']' at position 9"),
@@ -98,6 +101,14 @@ def test_refuses(text: str, message: str) -> None:
     with pytest.raises(ParseError, match=re.escape(message)) as caught:
         parse(text)
     assert "\n" not in str(caught.value)
+
+
+def test_long_numbers_are_read_as_floating_point() -> None:
+    assert parse("x = a + 123456789012345678").value == Binary(
+        "add", Access("a"), Constant(123456789012345678)
+    )
+    assert parse(f"x = a + {10**30}").value == Binary("add", Access("a"), Constant(1e30))
+    assert parse("x = a + " + "9" * 5000).value == Binary("add", Access("a"), Constant(math.inf))
 
 
 def test_einsum() -> None:

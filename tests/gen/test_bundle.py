@@ -66,6 +66,19 @@ def test_foreign_files_are_kept(tmp_path: Path) -> None:
         generate(graphs.replay(), tmp_path / "notes.txt")
 
 
+@pytest.mark.parametrize(
+    "manifest",
+    ['{"generator": "fuseflow"}', '{"generator": "fuseflow", "top": "x", "files": 3}', 9**6 * "["],
+)
+def test_a_manifest_that_is_none_is_somebody_elses(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "manifest.json").write_text(manifest)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError, match=r"holds 'notes.txt'"):
+        generate(graphs.replay(), tmp_path)
+    with pytest.raises(BundleError, match="holds no bundle"):
+        Bundle.load(tmp_path)
+
+
 def test_a_failure_leaves_the_earlier_bundle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,3 +132,9 @@ def test_the_manifest_names_what_the_plan_holds(product: dict[str, Any]) -> None
         bits = token["close"]["width"] + token["empty"]["width"]
         bits += sum(field["width"] + ("null" in field) for field in fields)
         assert bits == token["width"]
+
+
+def test_nothing_is_loaded_of_an_image_beyond_the_capacity(row_sums: dict[str, Any]) -> None:
+    long = TensorImage((3, 7), (None, (0, 4, 8, 12)), (None, range(12)), range(12))
+    with pytest.raises(CapacityError, match="crd1 has 12 words, the tile holds 11"):
+        next(host.writes(row_sums, "B", long))

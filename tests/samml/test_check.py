@@ -68,6 +68,20 @@ def test_what_reads_a_broken_node_is_not_blamed() -> None:
     ]
 
 
+def test_two_nodes_of_one_name_and_one_of_no_primitive() -> None:
+    scanned = node("a", "scan_compressed", REF, index="k", tensor="A", level=1)
+    assert problems(scanned, node("a", "nothing")) == [
+        "node 'a' is declared 2 times",
+        "node 'a': there is no primitive 'nothing'",
+    ]
+
+
+def test_a_primitive_finds_its_fields_by_their_roles() -> None:
+    assert problems(scan(edge("ref", "s", "where=ref"))) == [
+        "node 'n', input 'ref': takes 'ref' under that name, got 'where'"
+    ]
+
+
 def scan(*edges: Connection, **params) -> Node:
     known = {"index": "k", "tensor": "A", "level": 1} | params
     return node("n", "scan_compressed", *edges, **known)

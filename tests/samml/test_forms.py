@@ -1,5 +1,6 @@
 """The text, JSON and Graphviz forms of a graph."""
 
+import math
 import re
 import subprocess
 import sys
@@ -148,6 +149,7 @@ HEAD = "samml 1 g int32\n"
         (HEAD + "edge",
          "g.samml:2: expected 'index', 'tensor', 'node' or an indented edge, got 'edge'"),
         (HEAD + "\n# c\nindex i x", "g.samml:4: expected an integer, got 'x'"),
+        (HEAD + f"index i {10**18}", f"g.samml:2: expected an integer, got '{10**18}'"),
         (HEAD + "index i 1 2", "g.samml:2: expected the end of the line, got '2'"),
         (HEAD + "index i 1\nindex i 1", "g.samml:3: index 'i' is declared twice"),
         (HEAD + "  ref <- a.out{}", "g.samml:2: expected a node before its edges, got 'ref'"),
@@ -196,3 +198,14 @@ def test_json_errors_name_the_place(change: tuple[str, str], message: str) -> No
     with pytest.raises(ParseError) as caught:
         from_json(text.replace(*change, 1), "g.json")
     assert str(caught.value) == message
+
+
+def test_numbers_without_end() -> None:
+    digits = "9" * 5000
+    text = HEAD + f"tensor b input s:0 dims 4 positions 4 fill {digits}\n"
+    assert parse_graph(text).tensors[0].fill == math.inf
+    for text in (to_json(product()).replace('"fill": 0', f'"fill": {digits}'), "[" * 10**5):
+        with pytest.raises(
+            ParseError, match=r"^g\.json: a number is too long, or lists are nested"
+        ):
+            from_json(text, "g.json")

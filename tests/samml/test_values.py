@@ -77,6 +77,8 @@ def test_identities_and_what_a_type_holds() -> None:
     assert not INT8.holds(128)
     assert not INT32.holds(0.5)
     assert not INT32.holds(math.inf)
+    assert not INT32.holds(10**400)
+    assert not FP32.holds(10**400)
     assert BF16.holds(-math.inf)
     assert not BF16.holds(0.1)
     assert FP16.holds(65504)
