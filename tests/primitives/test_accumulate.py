@@ -48,7 +48,7 @@ def accumulate2(
     **more: Any,
 ) -> Bench:
     ports = {
-        "outer": Port(("outer/crd",), rank - 1, outers),
+        "outer": Port(("crd/crd",), rank - 1, outers),
         "crd": Port(("crd/crd",), rank, crds),
         "val": Port((f"val/{kind}",), rank, vals),
     }

@@ -12,7 +12,7 @@ def drop_empty(
 ) -> Bench:  # fmt: skip
     """Return a bench; signal and inners are given as height above outer and streams."""
     ports = {
-        "outer": Port(("outer/crd",), rank, outers),
+        "outer": Port(("crd/crd",), rank, outers),
         "signal": Port((), rank + signal[0], signal[1]),
     }
     for k, (height, streams) in enumerate(inners):

@@ -217,7 +217,7 @@ def accumulate(kept: int) -> Callable[[Vector], None]:
         inputs = {name: words(symbols) for name, symbols in vector["inputs"].items()}
         streams = from_points(inputs["outer_crd"], inputs["inner_crd"], inputs["val"], kept)
         ranks = {"outer": 2, "crd": 3, "val": 3}
-        kinds = {"outer": "outer/crd", "crd": "crd/crd", "val": "val/val"}
+        kinds = {"outer": "crd/crd", "crd": "crd/crd", "val": "val/val"}
         ports = {
             name: Port((kinds[name],), ranks[name], nested(single(tokens), ranks[name]))
             for name, tokens in streams.items()
