@@ -13,7 +13,7 @@ import operator
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,8 +69,9 @@ class Operands:
     stored: dict[str, Tensor]
     steps: tuple[ConversionStep, ...]
 
+    @cached_property
     def images(self) -> dict[str, TensorImage]:
-        """Return the arrays that the tile holds."""
+        """The arrays that the tile holds."""
         return {name: tensor.image() for name, tensor in self.stored.items()}
 
 
@@ -252,7 +253,7 @@ class Program:
     def _run(self, operands: Operands, *, trace: bool = False) -> RunResult:
         from sim_models.cycle.simulate import simulate
 
-        images = operands.images()
+        images = operands.images
         meant, overflow = self._golden(operands, images)
         shapes = {meant.name: meant.shape}
         units = flatten(self._fitted(meant))
@@ -304,7 +305,7 @@ class Program:
         declared = self.graph.tensor(self.statement.target.tensor)
         if all(map(operator.le, self._volume(operands.given), declared.positions)):
             return self.graph
-        return self._fitted(self._golden(operands, operands.images())[0])
+        return self._fitted(self._golden(operands, operands.images)[0])
 
     def generate(self, directory: str | Path) -> Bundle:
         """Write the Verilog bundle of the graph.
@@ -349,7 +350,7 @@ class Program:
             lambda: Tile(run.units.graph), waves=None if waves is None else Path(waves)
         )
         job = Run(
-            images=operands.images(),
+            images=operands.images,
             shapes={run.result.name: run.result.shape},
             limit=2 * run.cycles + 1000,
         )
@@ -431,7 +432,7 @@ class Program:
         """Return the positions of every level of a result without a zero."""
         shape = self._shape(operands)
         form = self.graph.tensor(self.statement.target.tensor).format
-        return tuple(accumulate([shape[mode] for mode in form.order], operator.mul))
+        return form.volume(shape)
 
     def _tensor(self, outputs: Mapping[str, TensorImage]) -> Tensor:
         name = self.statement.target.tensor
@@ -524,7 +525,8 @@ def _convert(tensor: Tensor, name: str, form: Format) -> tuple[Tensor, list[Conv
     if tensor.format == form:
         return tensor.rename(name), []
     step = Conversion(tensor.name, name, tensor.format, form)
-    return step.apply(tensor), [ConversionStep(step, step.cost(tensor))]
+    copy = step.apply(tensor)
+    return copy, [ConversionStep(step, step.cost(tensor, copy))]
 
 
 def _check_capacity(tensor: Tensor, graph: Graph) -> None:
@@ -666,8 +668,7 @@ def _stored(
             raise TensorError(f"two operands are named '{tensor.name}': rename one")
         tensors[tensor.name] = tensor
     stored = {
-        name: _convert(tensor, name, formats.get(name, tensor.format))[0]
-        for name, tensor in tensors.items()
+        name: tensor.convert(formats.get(name, tensor.format)) for name, tensor in tensors.items()
     }
     return tensors, stored
 

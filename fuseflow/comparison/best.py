@@ -1,13 +1,13 @@
 """The fewest cycles of a statement in any loop order and a choice of formats."""
 
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, permutations, product
+from itertools import permutations, product
 
 from fuseflow.comparison.run import compile_kernel
 from fuseflow.comparison.table import Kernel
 from fuseflow.compiler import Access
+from fuseflow.compiler.convert import in_loop_order
 from fuseflow.samml.errors import FuseFlowError, SimulationError
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.image import TensorImage
@@ -77,8 +77,7 @@ class _Search:
         graph = compile_kernel(variant, [tensor for tensor, _ in stored], self.kind).graph
         target = variant.statement.target
         shape = self._shape(target)
-        order = variant.formats[target.tensor].order
-        volume: tuple[int, ...] = tuple(accumulate([shape[mode] for mode in order], operator.mul))
+        volume = variant.formats[target.tensor].volume(shape)
         declared = tuple(
             replace(each, positions=volume) if each.name == target.tensor else each
             for each in graph.tensors
@@ -114,7 +113,7 @@ def _variants(kernel: Kernel) -> Iterator[Kernel]:
     for order in permutations(statement.indices):
         for kinds in product(*choices):
             formats = {
-                access.tensor: Format(levels, _modes(access, order))
+                access.tensor: in_loop_order(access, levels, order)
                 for access, levels in zip(accesses, kinds, strict=True)
             }
             yield replace(kernel, order=order, formats=formats)
@@ -128,8 +127,3 @@ def _kinds(form: Format) -> list[tuple[LevelKind, ...]]:
     elif form.rank:
         choices.append((dense,) * (form.rank - 1) + (compressed,))
     return list(dict.fromkeys(choices))
-
-
-def _modes(access: Access, order: Sequence[str]) -> tuple[int, ...]:
-    indices = access.indices
-    return tuple(sorted(range(len(indices)), key=lambda mode: order.index(indices[mode])))

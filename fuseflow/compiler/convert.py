@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import islice, permutations
 
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Sizes
-from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Statement, Unary
+from fuseflow.compiler.expr import Access, Expr, Statement, with_children
 from fuseflow.compiler.order import MOST_ORDERS
 from fuseflow.compiler.problem import Problem
-from fuseflow.samml.formats import Format
+from fuseflow.samml.formats import Format, LevelKind
 
 PASSES = 4
 """Words that a conversion is assumed to move per stored entry and pass: read and write, twice."""
@@ -66,7 +66,7 @@ def _repair(problem: Problem, sizes: Sizes, order: Sequence[str]) -> Repair:
     taken = set(problem.formats)
 
     def copied(access: Access) -> Access:
-        form = _following(problem, access, order)
+        form = in_loop_order(access, problem.formats[access.tensor].levels, order)
         if form == problem.formats[access.tensor]:
             return access
         key = access.tensor, form
@@ -78,27 +78,17 @@ def _repair(problem: Problem, sizes: Sizes, order: Sequence[str]) -> Repair:
             copies[key] = Copy(access.tensor, name, form)
         return Access(copies[key].name, access.indices)
 
-    value = _map(problem.statement.value, copied)
-    statement = Statement(problem.target, value)
+    statement = Statement(problem.target, _with_copies(problem.statement.value, copied))
     target = problem.target.tensor
-    form = _following(problem, problem.target, order)
+    form = in_loop_order(problem.target, problem.formats[target].levels, order)
     cost = sum(_words(sizes, copy.tensor) for copy in copies.values())
     if form != problem.formats[target]:
         cost += _words(sizes, target)
-    known = {
-        **{access.tensor: problem.formats.get(access.tensor) for access in statement.operands},
-        **{copy.name: copy.format for copy in copies.values()},
-        target: form,
-    }
+    formats = {**problem.formats, **{copy.name: copy.format for copy in copies.values()}}
+    read = {access.tensor: formats[access.tensor] for access in statement.operands}
     fills = {**problem.fills, **{c.name: problem.fills.get(c.tensor, 0) for c in copies.values()}}
     return Repair(
-        Problem(
-            statement,
-            {name: each for name, each in known.items() if each is not None},
-            fills,
-            problem.value,
-            problem.keep_explicit,
-        ),
+        Problem(statement, {**read, target: form}, fills, problem.value, problem.keep_explicit),
         tuple(copies.values()),
         cost,
     )
@@ -109,22 +99,13 @@ def _words(sizes: Sizes, tensor: str) -> float:
     return PASSES * (stored.positions[-1] if stored and stored.positions else DEFAULT_POSITIONS)
 
 
-def _following(problem: Problem, access: Access, order: Sequence[str]) -> Format:
-    """Return an access's format with its levels in loop order."""
-    form = problem.formats[access.tensor]
-    modes = sorted(range(form.rank), key=lambda mode: order.index(access.indices[mode]))
-    return Format(form.levels, tuple(modes))
+def in_loop_order(access: Access, levels: tuple[LevelKind, ...], order: Sequence[str]) -> Format:
+    """Return the format that stores an access's modes in loop order."""
+    modes = sorted(range(len(levels)), key=lambda mode: order.index(access.indices[mode]))
+    return Format(levels, tuple(modes))
 
 
-def _map(expr: Expr, copied: Callable[[Access], Access]) -> Expr:
-    match expr:
-        case Access():
-            return copied(expr)
-        case Constant():
-            return expr
-        case Unary(op, operand):
-            return Unary(op, _map(operand, copied))
-        case Binary(op, left, right):
-            return Binary(op, _map(left, copied), _map(right, copied))
-        case Fold(op, indices, body):
-            return Fold(op, indices, _map(body, copied))
+def _with_copies(expr: Expr, copied: Callable[[Access], Access]) -> Expr:
+    if isinstance(expr, Access):
+        return copied(expr)
+    return with_children(expr, lambda child: _with_copies(child, copied))

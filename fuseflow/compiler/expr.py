@@ -1,6 +1,6 @@
 """The statement AST: one Einsum as an expression of tensor accesses, constants and folds."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -96,6 +96,19 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (left, right)
         case Fold(_, _, body):
             return (body,)
+
+
+def with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Return an expression whose operands are changed."""
+    match expr:
+        case Access() | Constant():
+            return expr
+        case Unary(op, operand):
+            return Unary(op, change(operand))
+        case Binary(op, left, right):
+            return Binary(op, change(left), change(right))
+        case Fold(op, indices, body):
+            return Fold(op, indices, change(body))
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

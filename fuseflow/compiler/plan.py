@@ -9,7 +9,7 @@ accumulated streams of those.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, children, free
+from fuseflow.compiler.expr import Expr, Fold, children, free, with_children
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
@@ -71,17 +71,9 @@ def sections(expr: Expr) -> Iterator[Section]:
 
 
 def _place(problem: Problem, expr: Expr, order: tuple[str, ...], joint: tuple[str, ...]) -> Expr:
-    match expr:
-        case Access() | Constant():
-            return expr
-        case Unary(op, operand):
-            return Unary(op, _place(problem, operand, order, joint))
-        case Binary(op, left, right):
-            return Binary(
-                op, _place(problem, left, order, joint), _place(problem, right, order, joint)
-            )
-        case Fold():
-            return _section(problem, expr, order, joint)
+    if isinstance(expr, Fold):
+        return _section(problem, expr, order, joint)
+    return with_children(expr, lambda child: _place(problem, child, order, joint))
 
 
 def _section(

@@ -1,7 +1,10 @@
 """Storage formats: one dense or compressed level per mode, in any mode order."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import accumulate
+from operator import mul
 
 from fuseflow.samml.errors import ParseError
 
@@ -35,6 +38,10 @@ class Format:
     def rank(self) -> int:
         """Number of modes."""
         return len(self.levels)
+
+    def volume(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Return the positions of every level of a tensor that stores everything."""
+        return tuple(accumulate([shape[mode] for mode in self.order], mul))
 
     @classmethod
     def default(cls, rank: int) -> "Format":

@@ -68,7 +68,7 @@ class Conversion:
             outer += 1
         return self.target.order[:outer][::-1]
 
-    def cost(self, tensor: Tensor) -> ConversionCost:
+    def cost(self, tensor: Tensor, copy: Tensor | None = None) -> ConversionCost:
         """Count words and cycles.
 
         The unit sorts entries by counting (a stable radix sort, least significant digit first).  A
@@ -88,10 +88,12 @@ class Conversion:
         ----------
         tensor : Tensor
             In the format `source`.
+        copy : Tensor, optional
+            What `apply` made of it.
         """
         if self.source == self.target:
             return ConversionCost()
-        read, written = tensor.levels, tensor.convert(self.target).levels
+        read, written = tensor.levels, (copy or self.apply(tensor)).levels
         entries = tensor.nnz
         passes = self.passes
         fills = len(read.vals) + len(written.vals) - 2 * entries
