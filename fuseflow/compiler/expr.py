@@ -7,8 +7,8 @@ from typing import TypeAlias
 from fuseflow.samml.errors import ParseError
 from fuseflow.samml.values import Number
 
-BINARY = {"add": "+", "sub": "-", "mul": "*", "max": "max", "min": "min"}
-UNARY = ("neg", "abs", "relu")
+BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "max": "max", "min": "min"}
+UNARY = ("neg", "abs", "relu", "exp", "rsqrt")
 FOLDS = ("sum", "max", "min")
 
 
@@ -35,7 +35,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Unary:
-    """A function of one operand: ``neg``, ``abs`` or ``relu``."""
+    """A function of one operand, one of `UNARY`."""
 
     op: str
     operand: "Expr"
@@ -59,9 +59,9 @@ class Binary:
         sign = BINARY[self.op]
         if self.op in ("max", "min"):
             return f"{sign}({self.left}, {self.right})"
-        if self.op == "mul":
-            return f"{_factor(self.left, ('mul',))} {sign} {_factor(self.right, ())}"
-        return f"{self.left} {sign} {_factor(self.right, ('mul', 'max', 'min'))}"
+        if self.op in ("mul", "div"):
+            return f"{_factor(self.left, ('mul', 'div'))} {sign} {_factor(self.right, ())}"
+        return f"{self.left} {sign} {_factor(self.right, ('mul', 'div', 'max', 'min'))}"
 
 
 def _factor(expr: "Expr", bare: tuple[str, ...]) -> str:
@@ -82,7 +82,19 @@ class Fold:
         return f"{self.op}[{','.join(self.indices)}]({self.body})"
 
 
-Expr: TypeAlias = Access | Constant | Unary | Binary | Fold
+@dataclass(frozen=True)
+class Where:
+    """An expression where a mask stores an entry, and a fill elsewhere."""
+
+    mask: Access
+    body: "Expr"
+    fill: Number
+
+    def __str__(self) -> str:
+        return f"where({self.mask}, {self.body}, {self.fill})"
+
+
+Expr: TypeAlias = Access | Constant | Unary | Binary | Fold | Where
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -96,6 +108,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (left, right)
         case Fold(_, _, body):
             return (body,)
+        case Where(mask, body):
+            return (mask, body)
 
 
 def with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -109,6 +123,10 @@ def with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return Binary(op, change(left), change(right))
         case Fold(op, indices, body):
             return Fold(op, indices, change(body))
+        case Where(mask, body, fill):
+            masked = change(mask)
+            assert isinstance(masked, Access), "a mask stays a stored tensor"
+            return Where(masked, change(body), fill)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
