@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fuseflow.compiler import Access, Lowered, Statement, compile_statement, parse
+from fuseflow.compiler import Access, Lowered, Statement, Truth, compile_statement, parse
 from fuseflow.compiler import evaluate as evaluate_dense
+from fuseflow.compiler.expr import masks_of
 from fuseflow.compiler.truth import DENSE_LIMIT
 from fuseflow.samml.errors import (
     CapacityError,
@@ -96,7 +97,8 @@ class RunResult:
 
     Attributes
     ----------
-    result : Tensor
+    results : dict of str to Tensor
+        Everything that the graph stores.
     cycles : int
         From the start to `done`.
     ideal, ideal_banks : int
@@ -124,7 +126,7 @@ class RunResult:
         The flattened graph that it ran.
     """
 
-    result: Tensor
+    results: dict[str, Tensor]
     cycles: int
     ideal: int
     ideal_banks: int
@@ -138,6 +140,11 @@ class RunResult:
     seconds: Seconds
     model: CycleResult
     units: UnitGraph
+
+    @property
+    def result(self) -> Tensor:
+        """The last result: the only one, unless several statements are fused."""
+        return list(self.results.values())[-1]
 
     def write_trace(self, path: str | Path) -> None:
         """Write every token of every edge: ``.json``, ``.json.gz`` (Perfetto, Chrome) or ``.vcd``.
@@ -255,21 +262,27 @@ class Program:
 
         images = operands.images
         meant, overflow = self._golden(operands, images)
-        shapes = {meant.name: meant.shape}
+        shapes = {name: tensor.shape for name, tensor in meant.items()}
         units = flatten(self._fitted(meant))
         started = time.perf_counter()
         model = simulate(units, images, shapes, trace=trace)
         seconds = replace(self.seconds, model=time.perf_counter() - started)
-        stored = self._tensor(model.outputs)
-        if not _same(stored, meant) or model.flags.overflow != overflow:
+        stored = self._tensors(model.outputs)
+        differing = [name for name in stored if not _same(stored[name], meant[name])]
+        if differing or model.flags.overflow != overflow:
+            names = ", ".join(differing or stored)
             raise VerificationError(
-                f"golden meaning and cycle model disagree about '{stored.name}': please report the "
+                f"golden meaning and cycle model disagree about '{names}': please report the "
                 "statement, its formats and its order"
             )
-        error, bound = self._error(stored, operands, overflow=overflow)
-        result, steps = self._converted(stored)
+        error, bound = self._errors(stored, operands, overflow=overflow)
+        results: dict[str, Tensor] = {}
+        steps: list[ConversionStep] = []
+        for name, tensor in stored.items():
+            results[name], taken = _convert(tensor, name, self.lowered.wanted[name])
+            steps += taken
         return RunResult(
-            result=result,
+            results=results,
             cycles=model.cycles,
             ideal=simulate(units, images, shapes, ideal="unlimited").cycles,
             ideal_banks=simulate(units, images, shapes, ideal="banks").cycles,
@@ -299,11 +312,10 @@ class Program:
         CapacityError
             The result exceeds the capacity that was asked for.
         """
-        if any(access.tensor not in self.tensors for access in self.statement.operands):
+        if any(access.tensor not in self.tensors for access in self.lowered.inputs):
             return self.graph
         operands = self._operands(None)
-        declared = self.graph.tensor(self.statement.target.tensor)
-        if all(map(operator.le, self._volume(operands.given), declared.positions)):
+        if self._with_room(self._volumes(operands.given)) == self.graph:
             return self.graph
         return self._fitted(self._golden(operands, operands.images)[0])
 
@@ -351,7 +363,7 @@ class Program:
         )
         job = Run(
             images=operands.images,
-            shapes={run.result.name: run.result.shape},
+            shapes={name: tensor.shape for name, tensor in run.results.items()},
             limit=2 * run.cycles + 1000,
         )
         (record,) = tile.play([job])
@@ -375,7 +387,7 @@ class Program:
 
     def _operands(self, tensors: Mapping[str, Tensor] | None) -> Operands:
         given = {**self.tensors, **(tensors or {})}
-        known = {access.tensor for access in self.statement.operands}
+        known = {access.tensor for access in self.lowered.inputs}
         for name, tensor in given.items():
             if name not in known:
                 raise TensorError(f"'{self.statement}' has no operand '{name}'")
@@ -385,6 +397,7 @@ class Program:
                     f"{self.graph.value.name}: give both one value type"
                 )
         sources = {copy.name: copy.tensor for copy in self.lowered.copies}
+        masks = masks_of(self.lowered.results)
         stored: dict[str, Tensor] = {}
         steps: list[ConversionStep] = []
         for declared in self.graph.tensors:
@@ -400,54 +413,58 @@ class Program:
                         f"operand '{source.name}' has fill {source.fill}, the program is compiled "
                         f"for {declared.fill}: compile it with this operand"
                     )
+                _check_mask(source, declared.name in masks)
                 stored[declared.name], step = _convert(source, declared.name, declared.format)
                 steps += step
                 _check_capacity(stored[declared.name], self.graph)
         return Operands({name: given[name] for name in known}, stored, tuple(steps))
 
-    def _golden(self, operands: Operands, images: Mapping[str, TensorImage]) -> tuple[Tensor, bool]:
-        """Return the golden result, however large it is, and whether an operation wrapped."""
+    def _golden(
+        self, operands: Operands, images: Mapping[str, TensorImage]
+    ) -> tuple[dict[str, Tensor], bool]:
+        """Return the golden results, however large, and whether an operation wrapped."""
         from sim_models import golden
 
-        target = self.statement.target
         meant = golden.evaluate(
-            self._with_room(self._volume(operands.given)),
-            images,
-            {target.tensor: self._shape(operands.given)},
+            self._with_room(self._volumes(operands.given)), images, self._shapes(operands.given)
         )
-        return self._tensor(meant.outputs), meant.flags.overflow
+        return self._tensors(meant.outputs), meant.flags.overflow
 
-    def _shape(self, operands: Mapping[str, Tensor]) -> tuple[int, ...]:
+    def _shapes(self, operands: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+        """Return the shape of every result."""
         sizes: dict[str, tuple[int, Access]] = {}
-        for access in self.statement.operands:
+        for access in self.lowered.inputs:
             for index, size in zip(access.indices, operands[access.tensor].shape, strict=True):
                 other, first = sizes.setdefault(index, (size, access))
                 if other != size:
                     raise TensorError(
                         f"index {index} has size {other} in {first} but {size} in {access}"
                     )
-        return tuple(sizes[index][0] for index in self.statement.target.indices)
+        return {
+            target.tensor: tuple(sizes[index][0] for index in target.indices)
+            for target in self.lowered.targets
+        }
 
-    def _volume(self, operands: Mapping[str, Tensor]) -> tuple[int, ...]:
-        """Return the positions of every level of a result without a zero."""
-        shape = self._shape(operands)
-        form = self.graph.tensor(self.statement.target.tensor).format
-        return form.volume(shape)
+    def _volumes(self, operands: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+        """Return the positions of every level of results without a zero."""
+        return {
+            name: self.graph.tensor(name).format.volume(shape)
+            for name, shape in self._shapes(operands).items()
+        }
 
-    def _tensor(self, outputs: Mapping[str, TensorImage]) -> Tensor:
-        name = self.statement.target.tensor
-        declared = self.graph.tensor(name)
-        return Tensor.from_image(
-            name, outputs[name], declared.format, fill=declared.fill, value=self.graph.value,
-            computed=True,
-        )  # fmt: skip
+    def _tensors(self, outputs: Mapping[str, TensorImage]) -> dict[str, Tensor]:
+        tensors: dict[str, Tensor] = {}
+        for target in self.lowered.targets:
+            name = target.tensor
+            declared = self.graph.tensor(name)
+            tensors[name] = Tensor.from_image(
+                name, outputs[name], declared.format, fill=declared.fill, value=self.graph.value,
+                computed=True,
+            )  # fmt: skip
+        return tensors
 
-    def _converted(self, stored: Tensor) -> tuple[Tensor, list[ConversionStep]]:
-        """Bring the graph's result to the format that was asked for."""
-        return _convert(stored, stored.name, self.lowered.result_format)
-
-    def _error(
-        self, result: Tensor, operands: Operands, *, overflow: bool
+    def _errors(
+        self, stored: Mapping[str, Tensor], operands: Operands, *, overflow: bool
     ) -> tuple[float | None, float | None]:
         """Return the largest distance to the float64 truth, and what rounding explains there.
 
@@ -456,17 +473,27 @@ class Program:
         VerificationError
             The distance is larger, though nothing overflowed.
         """
-        statement = self.statement
-        if not isinstance(statement, Statement):
+        results = self.lowered.results
+        if not results:
             return None, None
-        if max(math.prod(t.shape) for t in (result, *operands.given.values())) > DENSE_LIMIT:
+        tensors = (*stored.values(), *operands.given.values())
+        if max(math.prod(tensor.shape) for tensor in tensors) > DENSE_LIMIT:
             return None, None
-        value = self.graph.value
         arrays = {name: tensor.to_numpy() for name, tensor in operands.given.items()}
-        order = self.order if isinstance(self.lowered, Lowered) else None
-        truth = evaluate_dense(statement, arrays, value, order)
-        if truth is None:
-            return None, None
+        fills = {name: tensor.fill for name, tensor in operands.given.items()}
+        for copy in self.lowered.copies:
+            arrays[copy.name], fills[copy.name] = arrays[copy.tensor], fills[copy.tensor]
+        worst: tuple[float | None, float | None] = None, None
+        for result in results:
+            truth = evaluate_dense(result, arrays, self.graph.value, fills)
+            if truth is None:
+                return None, None
+            found = self._error(stored[result.target.tensor], truth, overflow=overflow)
+            worst = max(worst, found, key=lambda pair: -1.0 if pair[0] is None else pair[0])
+        return worst
+
+    def _error(self, result: Tensor, truth: Truth, *, overflow: bool) -> tuple[float, float]:
+        value = self.graph.value
         found = result.to_numpy().astype(np.float64)
         with np.errstate(invalid="ignore"):
             error = np.abs(found - truth.value)
@@ -481,7 +508,7 @@ class Program:
         worst = np.unravel_index(np.argmax(error - truth.bound), error.shape)
         blame = "please report the statement, its formats and its order"
         if not isinstance(self.lowered, Lowered):
-            blame = f"the graph computes something else than '{statement}'"
+            blame = f"the graph computes something else than '{self.statement}'"
         if error[worst] > truth.bound[worst] and not overflow:
             raise VerificationError(
                 f"result '{result.name}' is {error[worst]} away from the dense evaluation at "
@@ -490,30 +517,29 @@ class Program:
         largest = np.unravel_index(np.argmax(error), error.shape)
         return float(error[largest]), float(truth.bound[largest])
 
-    def _fitted(self, result: Tensor) -> Graph:
-        """Return the graph with room for a result; a capacity that was asked for stays.
+    def _fitted(self, results: Mapping[str, Tensor]) -> Graph:
+        """Return the graph with room for its results; a capacity that was asked for stays.
 
         Raises
         ------
         CapacityError
-            The result exceeds it.
+            A result exceeds it.
         """
-        declared = self.graph.tensor(self.statement.target.tensor)
-        if all(map(operator.le, result.positions, declared.positions)):
-            return self.graph
-        if declared.name in self.capacities:
-            raise CapacityError(
-                f"result '{declared.name}' needs {result.positions} positions but the tile "
-                f"declares {declared.positions}: raise its capacity"
-            )
-        return self._with_room(result.positions)
+        for name, result in results.items():
+            declared = self.graph.tensor(name)
+            fits = all(map(operator.le, result.positions, declared.positions))
+            if not fits and name in self.capacities:
+                raise CapacityError(
+                    f"result '{name}' needs {result.positions} positions but the tile declares "
+                    f"{declared.positions}: raise its capacity"
+                )
+        return self._with_room({name: result.positions for name, result in results.items()})
 
-    def _with_room(self, positions: tuple[int, ...]) -> Graph:
-        """Return the graph with at least these capacities for its result."""
-        name = self.statement.target.tensor
+    def _with_room(self, positions: Mapping[str, tuple[int, ...]]) -> Graph:
+        """Return the graph with at least these capacities for its results."""
         tensors = tuple(
-            replace(tensor, positions=tuple(map(max, tensor.positions, positions)))
-            if tensor.name == name
+            replace(tensor, positions=tuple(map(max, tensor.positions, positions[tensor.name])))
+            if tensor.name in positions
             else tensor
             for tensor in self.graph.tensors
         )
@@ -527,6 +553,13 @@ def _convert(tensor: Tensor, name: str, form: Format) -> tuple[Tensor, list[Conv
     step = Conversion(tensor.name, name, tensor.format, form)
     copy = step.apply(tensor)
     return copy, [ConversionStep(step, step.cost(tensor, copy))]
+
+
+def _check_mask(tensor: Tensor, is_mask: bool) -> None:
+    if is_mask and (tensor.entries()[1] == tensor.fill).any():
+        raise TensorError(
+            f"mask '{tensor.name}' stores entries that equal its fill {tensor.fill}: leave them out"
+        )
 
 
 def _check_capacity(tensor: Tensor, graph: Graph) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from docs import generate
 from fuseflow.compiler import parse
+from fuseflow.compiler.masks import push_masks
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.catalog import CATALOG
 from fuseflow.samml.graph import Role
@@ -111,7 +112,7 @@ def test_an_example_of_the_language(example: Example, tmp_path: Path) -> None:
     (order,) = re.findall(r"^order +(\S+)$", compiled.stdout, re.MULTILINE)
     statement = parse(example.text)
     facts = {
-        "means": str(with_sums(statement, order.split(","))),
+        "means": str(push_masks(with_sums(statement).value, order.split(","))),
         "nodes": ", ".join(working_nodes(graph)),
         "fill": str(result.fill),
     }

@@ -5,6 +5,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -20,6 +21,9 @@ from cocotb_tools.runner import get_runner
 from fuseflow.samml.errors import ToolError
 from verif.harness import TOP
 from verif.toolchain import environment, require_tools
+
+_REASON = re.compile("rror|not found")
+"""What is in the line of a build's output that says why it failed."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def _run_verilator(
             )  # fmt: skip
         except (RuntimeError, SystemExit) as error:
             text = log.read_text() if log.exists() else ""
-            first = next((line for line in text.splitlines() if "rror" in line), str(error))
+            first = next(filter(_REASON.search, text.splitlines()), str(error))
             raise ToolError(f"the Verilator build failed: {first.strip()} (log: {log})") from None
 
 

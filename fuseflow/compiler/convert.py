@@ -4,12 +4,12 @@ Every access that the loop order forbids reads a copy of its tensor whose levels
 order; a result is stored in that order and converted afterwards.  A program counts these steps.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, permutations
 
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Sizes
-from fuseflow.compiler.expr import Access, Expr, Statement, with_children
+from fuseflow.compiler.expr import Access, Rewriter
 from fuseflow.compiler.order import MOST_ORDERS
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.formats import Format, LevelKind
@@ -53,9 +53,7 @@ def repairs(
     Orders that need the least conversion come first.
     """
     orders = (
-        islice(permutations(problem.statement.indices), MOST_ORDERS)
-        if order is None
-        else (tuple(order),)
+        islice(permutations(problem.indices), MOST_ORDERS) if order is None else (tuple(order),)
     )
     found = [(each, _repair(problem, sizes, each)) for each in orders]
     return tuple(sorted(found, key=lambda entry: entry[1].cost))
@@ -78,20 +76,19 @@ def _repair(problem: Problem, sizes: Sizes, order: Sequence[str]) -> Repair:
             copies[key] = Copy(access.tensor, name, form)
         return Access(copies[key].name, access.indices)
 
-    statement = Statement(problem.target, _with_copies(problem.statement.value, copied))
-    target = problem.target.tensor
-    form = in_loop_order(problem.target, problem.formats[target].levels, order)
-    cost = sum(_words(sizes, copy.tensor) for copy in copies.values())
-    if form != problem.formats[target]:
-        cost += _words(sizes, target)
+    rewrite = Rewriter(lambda part: copied(part) if isinstance(part, Access) else part)
+    results = tuple(replace(each, value=rewrite(each.value)) for each in problem.results)
     formats = {**problem.formats, **{copy.name: copy.format for copy in copies.values()}}
-    read = {access.tensor: formats[access.tensor] for access in statement.operands}
+    for target in problem.targets:
+        formats[target.tensor] = in_loop_order(target, formats[target.tensor].levels, order)
+    changed = [t.tensor for t in problem.targets if formats[t.tensor] != problem.formats[t.tensor]]
+    cost = sum(_words(sizes, name) for name in (*(c.tensor for c in copies.values()), *changed))
     fills = {**problem.fills, **{c.name: problem.fills.get(c.tensor, 0) for c in copies.values()}}
-    return Repair(
-        Problem(statement, {**read, target: form}, fills, problem.value, problem.keep_explicit),
-        tuple(copies.values()),
-        cost,
-    )
+    repaired = replace(problem, results=results, formats=formats, fills=fills)
+    kept = {
+        access.tensor: formats[access.tensor] for access in (*repaired.operands, *problem.targets)
+    }
+    return Repair(replace(repaired, formats=kept), tuple(copies.values()), cost)
 
 
 def _words(sizes: Sizes, tensor: str) -> float:
@@ -103,9 +100,3 @@ def in_loop_order(access: Access, levels: tuple[LevelKind, ...], order: Sequence
     """Return the format that stores an access's modes in loop order."""
     modes = sorted(range(len(levels)), key=lambda mode: order.index(access.indices[mode]))
     return Format(levels, tuple(modes))
-
-
-def _with_copies(expr: Expr, copied: Callable[[Access], Access]) -> Expr:
-    if isinstance(expr, Access):
-        return copied(expr)
-    return with_children(expr, lambda child: _with_copies(child, copied))

@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from math import prod
 
 from fuseflow.compiler.declare import Sizes
-from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, accesses, free
+from fuseflow.compiler.expr import (
+    Access,
+    Binary,
+    Constant,
+    Expr,
+    Fold,
+    Unary,
+    Where,
+    accesses,
+    free,
+)
 from fuseflow.compiler.lower import lower
 from fuseflow.compiler.order import check_order, orders
 from fuseflow.compiler.plan import Plan, Section, plan, sections
@@ -36,6 +46,7 @@ class _Estimate:
     indices: Mapping[str, int]
     cost: float = 0.0
     run: set[int] = field(default_factory=set[int])
+    shares: dict[tuple[int, str], float] = field(default_factory=dict[tuple[int, str], float])
 
     def stored(self, access: Access, index: str) -> float:
         """Return the expected share of an index's coordinates in one fiber of an access."""
@@ -51,6 +62,12 @@ class _Estimate:
 
     def share(self, expr: Expr, index: str) -> float:
         """Return the expected share of an index's coordinates that an expression visits."""
+        key = id(expr), index
+        if key not in self.shares:
+            self.shares[key] = self._share(expr, index)
+        return self.shares[key]
+
+    def _share(self, expr: Expr, index: str) -> float:
         match expr:
             case Access():
                 return self.stored(expr, index) if index in expr.indices else 1.0
@@ -63,12 +80,14 @@ class _Estimate:
             case Fold(_, _, body):
                 complete = isinstance(expr, Section) and expr.complete
                 return 1.0 if complete or index not in free(body) else self.share(body, index)
+            case Where(mask):
+                return self.share(mask, index)
             case Binary(op, left, right):
                 shares = [self.share(side, index) for side in (left, right)]
                 decisive = [
                     share
-                    for share, side in zip(shares, (left, right), strict=True)
-                    if self.problem.decides(op, side)
+                    for share, side, first in zip(shares, (left, right), (True, False), strict=True)
+                    if self.problem.background.decides(op, side, left=first)
                 ]
                 return prod(decisive) if decisive else 1.0 - prod(1.0 - each for each in shares)
 
@@ -103,8 +122,8 @@ class _Estimate:
 def estimate(problem: Problem, placed: Plan, sizes: Sizes, indices: Mapping[str, int]) -> float:
     """Estimate the firings of a planned order."""
     work = _Estimate(problem, sizes, indices)
-    dense = {i for i in placed.joint if problem.result_kind(i) is LevelKind.DENSE}
-    work.nest(placed.value, placed.joint, 0, 1.0, dense)
+    for result in placed.results:
+        work.nest(result.value, result.joint, 0, 1.0, problem.dense(result))
     return work.cost
 
 

@@ -30,7 +30,7 @@ def product_counts(
         Per product of accesses and sums, the points at which all of its factors are stored: for
         a matmul, the sum over k of nnz(B(:,k)) * nnz(C(k,:)).
     """
-    return tuple(_points(product, stored) for product in _products(with_sums(statement)))
+    return tuple(_points(product, stored) for product in _products(with_sums(statement).value))
 
 
 def _products(expr: Expr) -> list[list[Access]]:

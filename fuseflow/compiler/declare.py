@@ -107,7 +107,7 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
     """
     _check_names(problem, sizes)
     found: dict[str, tuple[int, Access]] = {}
-    for access in problem.statement.operands:
+    for access in problem.operands:
         tensor = sizes.tensors.get(access.tensor)
         if tensor is None:
             continue
@@ -127,42 +127,50 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
             raise CapacityError(f"index {index}: capacity {size} is not in 1..{LARGEST_SIZE}")
     known = {index: max(size, 1) for index, (size, _) in found.items()}
     return {
-        index: sizes.dims.get(index, known.get(index, DEFAULT_DIM))
-        for index in problem.statement.indices
+        index: sizes.dims.get(index, known.get(index, DEFAULT_DIM)) for index in problem.indices
     }
 
 
 def _check_names(problem: Problem, sizes: Sizes) -> None:
     for what, names, known in (
-        ("index", sizes.dims, problem.statement.indices),
+        ("index", sizes.dims, problem.indices),
         ("tensor", [*sizes.tensors, *sizes.capacities], problem.formats),
     ):
         unknown = [name for name in names if name not in known]
         if unknown:
-            raise LoweringError(f"'{problem.statement}' has no {what} '{unknown[0]}'")
+            raise LoweringError(f"'{problem}' has no {what} '{unknown[0]}'")
 
 
 def declare(problem: Problem, sizes: Sizes, indices: Mapping[str, int]) -> tuple[TensorDecl, ...]:
-    """Declare every operand in order of appearance, then the result.
+    """Declare every operand in order of appearance, then the results.
 
     A tensor that is given has exactly the capacity that it needs; otherwise a compressed level has
     as many positions as its dims allow, at most `DEFAULT_POSITIONS` or the capacity given.
     """
-    unique = {access.tensor: access for access in problem.statement.operands}
-    return tuple(
-        _declare(problem, access, role, sizes, indices)
-        for role, group in ((Role.INPUT, unique.values()), (Role.RESULT, (problem.target,)))
-        for access in group
-    )
+    unique = {access.tensor: access for access in problem.operands}
+    inputs = [
+        _declare(problem, access, Role.INPUT, problem.fills.get(name, 0), sizes, indices)
+        for name, access in unique.items()
+    ]
+    results = [
+        _declare(problem, each.target, Role.RESULT, problem.result_fill(each), sizes, indices)
+        for each in problem.results
+    ]
+    return (*inputs, *results)
 
 
 def _declare(
-    problem: Problem, access: Access, role: str, sizes: Sizes, indices: Mapping[str, int]
+    problem: Problem,
+    access: Access,
+    role: str,
+    fill: Number,
+    sizes: Sizes,
+    indices: Mapping[str, int],
 ) -> TensorDecl:
     name = access.tensor
     form = problem.formats[name]
     # One tensor may be accessed under several index names: the largest capacity holds for all.
-    uses = [other for other in problem.statement.operands if other.tensor == name] or [access]
+    uses = [other for other in problem.operands if other.tensor == name] or [access]
     dims = tuple(max(indices[use.indices[mode]] for use in uses) for mode in range(form.rank))
     given = sizes.capacities.get(name)
     tensor = sizes.tensors.get(name)
@@ -179,7 +187,6 @@ def _declare(
         positions = _default_positions(form, dims, given or DEFAULT_POSITIONS)
     if tensor is not None:
         _check_fit(name, tensor.positions, positions)
-    fill = problem.result_fill if role == Role.RESULT else problem.fills.get(name, 0)
     return TensorDecl(name, role, form, dims, positions, fill)
 
 

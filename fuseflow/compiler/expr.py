@@ -1,7 +1,12 @@
-"""The statement AST: one Einsum as an expression of tensor accesses, constants and folds."""
+"""The statement AST: one Einsum as an expression of tensor accesses, constants and folds.
 
-from collections.abc import Callable, Iterator
+Fused statements share parts, so an expression is a graph: walks visit a shared part once, and
+nothing compares or hashes whole expressions.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from fuseflow.samml.errors import ParseError
@@ -23,8 +28,20 @@ class Access:
         return f"{self.tensor}({','.join(self.indices)})" if self.indices else self.tensor
 
 
+class _Compound:
+    """A part that has operands."""
+
+    @cached_property
+    def open(self) -> tuple[str, ...]:
+        """Its free index variables; see `free`."""
+        assert isinstance(self, Constant | Unary | Binary | Fold | Where)
+        inner = dict.fromkeys(index for child in children(self) for index in free(child))
+        bound = self.indices if isinstance(self, Fold) else ()
+        return tuple(index for index in inner if index not in bound)
+
+
 @dataclass(frozen=True)
-class Constant:
+class Constant(_Compound):
     """A number of the program."""
 
     number: Number
@@ -34,7 +51,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Unary:
+class Unary(_Compound):
     """A function of one operand, one of `UNARY`."""
 
     op: str
@@ -48,7 +65,7 @@ class Unary:
 
 
 @dataclass(frozen=True)
-class Binary:
+class Binary(_Compound):
     """Two operands under one of the operations of `BINARY`."""
 
     op: str
@@ -71,7 +88,7 @@ def _factor(expr: "Expr", bare: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True)
-class Fold:
+class Fold(_Compound):
     """The sum, maximum or minimum of an expression over index variables."""
 
     op: str
@@ -83,7 +100,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Where:
+class Where(_Compound):
     """An expression where a mask stores an entry, and a fill elsewhere."""
 
     mask: Access
@@ -129,16 +146,41 @@ def with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return Where(masked, change(body), fill)
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Yield an expression and all its parts, outer ones first, left to right."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+def walk(*exprs: Expr) -> Iterator[Expr]:
+    """Yield expressions and all their parts once, outer ones first, left to right."""
+    seen: set[int] = set()
+    rest = list(reversed(exprs))
+    while rest:
+        expr = rest.pop()
+        if id(expr) not in seen:
+            seen.add(id(expr))
+            yield expr
+            rest.extend(reversed(children(expr)))
 
 
-def accesses(expr: Expr) -> Iterator[Access]:
-    """Yield every access of an expression, left to right."""
-    return (part for part in walk(expr) if isinstance(part, Access))
+class Rewriter:
+    """Rewrites an expression bottom up, every shared part once."""
+
+    def __init__(self, change: Callable[[Expr], Expr]) -> None:
+        self.change = change
+        self._done: dict[int, tuple[Expr, Expr]] = {}
+
+    def __call__(self, expr: Expr) -> Expr:
+        """Return the expression with its operands rewritten, then changed itself."""
+        if id(expr) not in self._done:
+            self._done[id(expr)] = expr, self.change(with_children(expr, self))
+        return self._done[id(expr)][1]
+
+
+def accesses(*exprs: Expr) -> Iterator[Access]:
+    """Yield every access of expressions, left to right."""
+    return (part for part in walk(*exprs) if isinstance(part, Access))
+
+
+def masks_of(results: "Iterable[Result]") -> set[str]:
+    """Return the tensors by which results select entries."""
+    parts = walk(*(result.value for result in results))
+    return {part.mask.tensor for part in parts if isinstance(part, Where)}
 
 
 def constants(expr: Expr) -> Iterator[Number]:
@@ -153,11 +195,7 @@ def folds(expr: Expr) -> Iterator[Fold]:
 
 def free(expr: Expr) -> tuple[str, ...]:
     """Return the index variables that an expression leaves open, in order of appearance."""
-    if isinstance(expr, Access):
-        return expr.indices
-    inner = dict.fromkeys(index for child in children(expr) for index in free(child))
-    bound = expr.indices if isinstance(expr, Fold) else ()
-    return tuple(index for index in inner if index not in bound)
+    return expr.indices if isinstance(expr, Access) else expr.open
 
 
 def factors(expr: Expr) -> tuple[Expr, ...]:
@@ -175,6 +213,21 @@ def chain(op: str, parts: list[Expr]) -> Expr:
     for part in rest:
         first = Binary(op, first, part)
     return first
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a graph stores: a tensor, and its value with every sum written as a fold.
+
+    Attributes
+    ----------
+    target : Access
+    value : Expr
+        Its free variables are those of the target.
+    """
+
+    target: Access
+    value: Expr
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,43 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary
+from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, Where
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.values import Number, ValueType, number
+
+
+def _exp(value: Number) -> float:
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
+
+
+def _divide(a: Number, b: Number) -> float:
+    if b:
+        return a / b
+    return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a)
+
+
+def _rsqrt(value: Number) -> float:
+    return math.nan if value < 0 else _divide(1.0, math.sqrt(value))
+
 
 _OPERATIONS: dict[str, Any] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
+    "div": _divide,
     "max": max,
     "min": min,
     "neg": operator.neg,
     "abs": abs,
     "relu": partial(max, 0),
+    "exp": _exp,
+    "rsqrt": _rsqrt,
 }
+FLOATING = ("div", "exp", "rsqrt")
+"""Operations that an integer type has not."""
 
 
 def rounded(value: Number, kind: ValueType) -> Number:
@@ -51,47 +74,83 @@ def apply(op: str, kind: ValueType, *operands: Number) -> Number:
     return value
 
 
-def annihilates(op: str, kind: ValueType, fill: Number | None) -> bool:
-    """Whether an operand's fill decides the result of an operation, whatever the other is."""
-    decides = {"mul": 0, "max": kind.high, "min": kind.low}.get(op)
+def annihilates(op: str, kind: ValueType, fill: Number | None, *, left: bool) -> bool:
+    """Whether an operand's fill decides the result of an operation, whatever the other is.
+
+    The other is finite, or a fill that decides as well: 0 * x and 0 / x are 0, -inf + x and
+    -inf - x are -inf.
+    """
+    if fill is None:
+        return False
+    if op in ("add", "sub"):
+        return kind.is_float and fill == -math.inf and (left or op == "add")
+    decides = {"mul": 0, "max": kind.high, "min": kind.low, "div": 0 if left else None}.get(op)
     return decides is not None and fill == decides
 
 
-def background(expr: Expr, fills: Mapping[str, Number], kind: ValueType) -> Number | None:
-    """Return the value of an expression at a point where no operand stores an entry.
+class Background:
+    """The values of expressions at points where no operand stores an entry.
 
     Parameters
     ----------
-    expr : Expr
     fills : mapping of str to number
         Of the operands that may lack a point; one that stores every point has none.
     kind : ValueType
-
-    Returns
-    -------
-    number or None
-        None where there is no such point: some operand is everywhere, or a fold visits every
-        point as its body's background is not its identity.
-
-    Raises
-    ------
-    LoweringError
-        The fills give no number.
     """
-    match expr:
-        case Access(tensor):
-            return fills.get(tensor)
-        case Constant(value):
-            return rounded(value, kind)
-        case Unary(op, operand):
-            inner = background(operand, fills, kind)
-            return None if inner is None else apply(op, kind, inner)
-        case Binary(op, left, right):
-            sides = [background(side, fills, kind) for side in (left, right)]
-            known = [side for side in sides if side is not None]
-            if len(known) == 2:
-                return apply(op, kind, *known)
-            return next((side for side in known if annihilates(op, kind, side)), None)
-        case Fold(op, _, body):
-            identity = kind.identity(op)
-            return identity if background(body, fills, kind) == identity else None
+
+    def __init__(self, fills: Mapping[str, Number], kind: ValueType) -> None:
+        self.fills = fills
+        self.kind = kind
+        self._known: dict[int, tuple[Expr, Number | None]] = {}
+
+    def __call__(self, expr: Expr) -> Number | None:
+        """Return an expression's value there.
+
+        Returns
+        -------
+        number or None
+            None where there is no such point: some operand is everywhere, or a fold visits every
+            point as its body's background is not its identity.
+
+        Raises
+        ------
+        LoweringError
+            The fills give no number.
+        """
+        if id(expr) not in self._known:
+            self._known[id(expr)] = expr, self._of(expr)
+        return self._known[id(expr)][1]
+
+    def decides(self, op: str, operand: Expr, *, left: bool) -> bool:
+        """Whether an operand decides the result of an operation where it stores nothing."""
+        return annihilates(op, self.kind, self(operand), left=left)
+
+    def _of(self, expr: Expr) -> Number | None:
+        kind = self.kind
+        match expr:
+            case Access(tensor):
+                return self.fills.get(tensor)
+            case Constant(value):
+                return rounded(value, kind)
+            case Unary(op, operand):
+                inner = self(operand)
+                return None if inner is None else apply(op, kind, inner)
+            case Binary(op, left, right):
+                return self._binary(op, left, right)
+            case Fold(op, _, body):
+                identity = kind.identity(op)
+                return identity if self(body) == identity else None
+            case Where(mask, _, fill):
+                return None if self(mask) is None else rounded(fill, kind)
+
+    def _binary(self, op: str, left: Expr, right: Expr) -> Number | None:
+        sides = self(left), self(right)
+        decided = (
+            side
+            for side, expr, first in zip(sides, (left, right), (True, False), strict=True)
+            if self.decides(op, expr, left=first)
+        )
+        a, b = sides
+        if a is None or b is None or (op in ("sub", "div") and self.decides(op, left, left=True)):
+            return next(decided, None)
+        return apply(op, self.kind, a, b)

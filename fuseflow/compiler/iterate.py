@@ -17,9 +17,10 @@ from fuseflow.compiler.visit import (
     Cursor,
     Join,
     Leaf,
+    Masked,
     Meet,
     Node,
-    Running,
+    Use,
     following,
     visit,
 )
@@ -97,29 +98,33 @@ class Coiteration:
                     if id(each) not in placed:
                         self._locate(scope, each, index)
                     each.level += 1
-                case Running() if each.arriving:
-                    taken = each.arriving.pop(0)
-                    if each.arriving and joined.stream is not taken:
-                        raise LoweringError(
-                            f"'{each.section}' is accumulated at "
-                            f"{', '.join(each.section.kept)}, which nothing else can join and "
-                            f"no dense result can take: use an order with "
-                            f"{', '.join(each.section.kept[:-1])} before "
-                            f"{', '.join(each.section.indices)} (--auto-convert), store the "
-                            "result compressed, or split the region"
-                        )
+                case Use() if each.arriving:
+                    self._take(each, joined)
                 case _:
                     pass
+
+    def _take(self, use: Use, joined: Branch) -> None:
+        """Go on to the next accumulated stream; only the innermost can be joined with others."""
+        taken = use.arriving[0]
+        use.taken += 1
+        if use.arriving and joined.stream is not taken:
+            section = use.running.section
+            raise LoweringError(
+                f"'{section}' is accumulated at {', '.join(section.kept)}, which nothing else can "
+                f"join and no dense result can take: use an order with "
+                f"{', '.join(section.kept[:-1])} before {', '.join(section.indices)} "
+                "(--auto-convert), store the result compressed, or split the region"
+            )
 
     def _build(self, scope: list[Stream], coordinates: Coordinates, index: str) -> Branch:
         match coordinates:
             case Leaf(Cursor() as cursor):
                 return self._scan(scope, cursor, index)
-            case Leaf(Running() as running):
-                last = len(running.arriving) == 1
-                carried = [(running.value, "val")] if last else []
-                values = [running.background] if last else []
-                return Branch(running.arriving[0], [*carried], values, running.total)
+            case Leaf(Use() as use):
+                last = len(use.arriving) == 1
+                carried = [(use, "val")] if last else []
+                values = [use.running.background] if last else []
+                return Branch(use.arriving[0], [*carried], values, use.running.total)
             case Meet(left, right):
                 primitive = "intersect"
             case Join(left, right):
@@ -178,6 +183,9 @@ class Coiteration:
 
     def _join(self, primitive: str, left: Branch, right: Branch, index: str) -> Branch:
         """Join two branches; what a union may miss becomes nullable."""
+        if left.stream == right.stream:
+            both = [*left.carried, *right.carried]
+            return Branch(left.stream, both, [*left.values, *right.values], left.total)
         links: dict[str, Link] = {}
         params: dict[str, ParamValue] = {}
         for port, side in (("left", left), ("right", right)):
@@ -221,18 +229,28 @@ class Coiteration:
         cursor.wire = Wire(outputs["out"], "ref")
 
 
-def _leaves(node: Node) -> Iterator[Cursor | Running]:
-    """Yield what may take part in a level: cursors, and sections that have run."""
-    match node:
-        case Constant():
-            return
-        case Cursor():
-            yield node
-        case Applied():
-            for operand in node.operands:
-                yield from _leaves(operand)
-        case Running():
-            if node.done:
+def _leaves(*nodes: Node) -> Iterator[Cursor | Use]:
+    """Yield once what may take part in a level: cursors, and sections that have run."""
+    seen: set[int] = set()
+    rest = list(reversed(nodes))
+    while rest:
+        node = rest.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        match node:
+            case Constant():
+                pass
+            case Cursor(origin=None):
                 yield node
-            else:
-                yield from _leaves(node.body)
+            case Cursor(current=cursor):
+                rest.append(cursor)
+            case Applied(_, operands):
+                rest.extend(reversed(operands))
+            case Masked(mask, body):
+                rest.extend((body, mask))
+            case Use(running=running):
+                if running.done:
+                    yield node
+                else:
+                    rest.append(running.body)

@@ -1,23 +1,23 @@
-"""Lowering: a planned statement becomes the nodes of a SAMML graph."""
+"""Lowering: a planned problem becomes the nodes of a SAMML graph."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from fuseflow.compiler.builder import Builder, Stream, Wire
-from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Unary, accesses
+from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Unary, Where, accesses
 from fuseflow.compiler.fills import rounded
 from fuseflow.compiler.iterate import Coiteration
-from fuseflow.compiler.plan import Plan, Section
+from fuseflow.compiler.plan import PlacedResult, Plan, Section
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.reduction import fold, is_wide
 from fuseflow.compiler.value import evaluate
-from fuseflow.compiler.visit import Applied, Carrier, Cursor, Node, Running
+from fuseflow.compiler.visit import Applied, Cursor, Masked, Node, Running, Use
 from fuseflow.compiler.write import write
-from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.graph import Node as GraphNode
 
 
 def lower(problem: Problem, plan: Plan) -> tuple[GraphNode, ...]:
-    """Lower a planned statement.
+    """Lower a planned problem; what its results have in common is built once.
 
     Returns
     -------
@@ -29,62 +29,129 @@ def lower(problem: Problem, plan: Plan) -> tuple[GraphNode, ...]:
     LoweringError
         Two kept levels would have to be joined, or become dense.
     """
-    return _Lowering(problem, plan).run()
+    builder = Builder()
+    root = builder.add("root", "root", {})["out"]
+    names = _Names()
+    for result in plan.results:
+        _Lowering(problem, result, builder, root, names).run()
+    return tuple(builder.nodes)
+
+
+class _Names:
+    """Names of what rides along in joined bundles: the same thing has one name everywhere."""
+
+    def __init__(self) -> None:
+        self.taken = {"crd"}
+        self.given: dict[object, str] = {}
+
+    def of(self, thing: object, wanted: str) -> str:
+        if thing not in self.given:
+            chosen, number = wanted, 2
+            while chosen in self.taken:
+                chosen, number = f"{wanted}_{number}", number + 1
+            self.taken.add(chosen)
+            self.given[thing] = chosen
+        return self.given[thing]
+
+
+@dataclass
+class _Nest:
+    """A nest of loops with the nodes of the expressions that it computes.
+
+    Attributes
+    ----------
+    depth : int
+        Levels above it.
+    parent : _Nest or None
+    nodes : dict of int or Access to Node
+        By expression; equal accesses share a cursor.
+    runnings : dict of int to Running
+        Sections that hang in it, by expression.
+    """
+
+    depth: int = 0
+    parent: "_Nest | None" = None
+    nodes: "dict[int | Access, Node]" = field(default_factory=dict[int | Access, Node])
+    runnings: dict[int, Running] = field(default_factory=dict[int, Running])
 
 
 class _Lowering:
-    def __init__(self, problem: Problem, plan: Plan) -> None:
+    """Lowers one result."""
+
+    def __init__(
+        self, problem: Problem, result: PlacedResult, builder: Builder, root: Stream, names: _Names
+    ) -> None:
         self.problem = problem
-        self.plan = plan
-        self.builder = Builder()
-        self.root = self.builder.add("root", "root", {})["out"]
-        self.joiner = Coiteration(problem, self.builder, self.root)
-        self.taken: set[str] = {"crd"}
-        self.value = self._node(plan.value)
+        self.result = result
+        self.builder = builder
+        self.root = root
+        self.names = names
+        self.joiner = Coiteration(problem, builder, root)
+        self.dense = problem.dense(result)
+        self.nests: dict[int, _Nest] = {}
+        self.value = self._node(result.value, _Nest())
 
-    def run(self) -> tuple[GraphNode, ...]:
+    def run(self) -> None:
         scope: list[Stream] = []
-        joint = self.plan.joint
-        dense = {index for index in joint if self.problem.result_kind(index) is LevelKind.DENSE}
-        self._iterate(scope, self.value, joint, dense)
+        self._iterate(scope, self.value, self.result.joint, self.dense)
         total = evaluate(self.builder, self.problem.value, scope, self.value)
-        write(self.problem, self.builder, scope, self.builder.lift(total, scope, "val"))
-        return tuple(self.builder.nodes)
+        lifted = self.builder.lift(total, scope, "val")
+        write(self.problem, self.result, self.builder, scope, lifted)
 
-    def _node(self, expr: Expr) -> Node:
+    def _node(self, expr: Expr, nest: _Nest) -> Node:
+        key = expr if isinstance(expr, Access) else id(expr)
+        if key not in nest.nodes:
+            nest.nodes[key] = self._build(expr, nest)
+        return nest.nodes[key]
+
+    def _build(self, expr: Expr, nest: _Nest) -> Node:
         problem = self.problem
         match expr:
             case Constant(number):
                 return Constant(rounded(number, problem.value))
             case Access(tensor):
-                return Cursor(self._unique(tensor), Wire(self.root, "ref"), access=expr)
-            case Unary() | Binary() if not list(accesses(expr)):
+                around = None if nest.parent is None else self._node(expr, nest.parent)
+                assert around is None or isinstance(around, Cursor)
+                name = self.names.of(expr, tensor)
+                return Cursor(name, Wire(self.root, "ref"), access=expr, origin=around)
+            case Unary() | Binary() if not any(accesses(expr)):
                 return Constant(problem.background(expr) or 0)
             case Unary(op, operand):
-                return Applied(op, (self._node(operand),), (False,))
+                return Applied(op, (self._node(operand, nest),), (False,))
             case Binary(op, left, right):
-                sides = (left, right)
                 return Applied(
                     op,
-                    tuple(self._node(side) for side in sides),
-                    tuple(problem.decides(op, side) for side in sides),
+                    (self._node(left, nest), self._node(right, nest)),
+                    (
+                        problem.background.decides(op, left, left=True),
+                        problem.background.decides(op, right, left=False),
+                    ),
                 )
+            case Where(mask, body):
+                cursor = self._node(mask, nest)
+                assert isinstance(cursor, Cursor)
+                return Masked(cursor, self._node(body, nest))
             case Section():
-                return Running(
-                    expr,
-                    self._node(expr.body),
-                    problem.background(expr) or 0,
-                    Carrier(self._unique("val")),
-                )
+                running = self._running(expr, nest)
+                return Use(running.name, running=running)
             case _:
                 raise AssertionError(f"{expr} has no place")
 
-    def _unique(self, name: str) -> str:
-        chosen, number = name, 2
-        while chosen in self.taken:
-            chosen, number = f"{name}_{number}", number + 1
-        self.taken.add(chosen)
-        return chosen
+    def _running(self, section: Section, nest: _Nest) -> Running:
+        """Return a section, which runs once in the outermost nest that reaches its depth."""
+        while nest.parent is not None and section.depth <= nest.depth:
+            nest = nest.parent
+        key = id(section)
+        if key not in nest.runnings:
+            inner = _Nest(section.depth, nest)
+            nest.runnings[key] = Running(
+                section,
+                self._node(section.body, inner),
+                self.names.of(key, "val"),
+                self.problem.background(section) or 0,
+            )
+            self.nests[id(nest.runnings[key])] = inner
+        return nest.runnings[key]
 
     def _iterate(
         self, scope: list[Stream], node: Node, loops: Sequence[str], complete: set[str]
@@ -96,39 +163,44 @@ class _Lowering:
         self._settle(scope, node)
 
     def _settle(self, scope: list[Stream], node: Node) -> None:
-        for running in list(_pending(node)):
+        for running in list(_pending(node, set())):
             if running.section.depth == len(scope):
                 self._run_section(scope, running)
 
     def _run_section(self, scope: list[Stream], running: Running) -> None:
         section, value = running.section, self.problem.value
         inner = list(scope)
+        for node in self.nests[id(running)].nodes.values():
+            if isinstance(node, Cursor):
+                node.begin()
         complete = set(section.loops) if section.complete else set[str]()
         self._iterate(inner, running.body, section.loops, complete)
         wide = is_wide(section, value)
         total = evaluate(self.builder, value, inner, running.body, wide=wide)
         total = self.builder.lift(total, inner, "val")
-        dense = len(section.kept) == 1 and (
-            section.complete or self._is_dense_result(section.kept[0])
-        )
-        running.arriving, running.value.wire = fold(
+        dense = len(section.kept) == 1 and (section.complete or section.kept[0] in self.dense)
+        arriving, running.wire = fold(
             self.problem, self.builder, inner[len(scope) :], section, total, dense=dense
         )
+        running.arriving = tuple(arriving)
         running.total = dense
         running.done = True
 
-    def _is_dense_result(self, index: str) -> bool:
-        return index in self.plan.joint and self.problem.result_kind(index) is LevelKind.DENSE
 
-
-def _pending(node: Node) -> Iterator[Running]:
-    """Yield the sections that have not run, inner ones first."""
+def _pending(node: Node, seen: set[int]) -> Iterator[Running]:
+    """Yield the sections that have not run once, inner ones first."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
     match node:
-        case Applied():
-            for operand in node.operands:
-                yield from _pending(operand)
-        case Running() if not node.done:
-            yield from _pending(node.body)
-            yield node
+        case Applied(_, operands):
+            for operand in operands:
+                yield from _pending(operand, seen)
+        case Masked(_, body):
+            yield from _pending(body, seen)
+        case Use(running=running) if not running.done and id(running) not in seen:
+            seen.add(id(running))
+            yield from _pending(running.body, seen)
+            yield running
         case _:
             return

@@ -30,8 +30,8 @@ def constraints(problem: Problem) -> Any:
         accesses that say so, in statement order.
     """
     graph = _nx.DiGraph()
-    graph.add_nodes_from(problem.statement.indices)
-    for access in (*problem.statement.operands, problem.target):
+    graph.add_nodes_from(problem.indices)
+    for access in (*problem.operands, *problem.targets):
         for outer, inner in pairwise(problem.storage(access)):
             if not graph.has_edge(outer, inner):
                 graph.add_edge(outer, inner, reasons=[])
@@ -96,7 +96,7 @@ def check_names(problem: Problem, order: Sequence[str]) -> None:
     LoweringError
         It does not.
     """
-    wanted = problem.statement.indices
+    wanted = problem.indices
     if sorted(order) != sorted(wanted):
         raise LoweringError(
             f"order '{','.join(order)}' must name each of {', '.join(wanted) or 'no index'} once"

@@ -13,14 +13,16 @@ slack       sets FIFO depths where forks meet again
 ==========  ======================================================================
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from fuseflow.compiler.convert import Copy, repairs
 from fuseflow.compiler.cost import choose
 from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, declare, index_sizes
-from fuseflow.compiler.expr import Statement
+from fuseflow.compiler.expr import Access, Result, Statement, accesses
+from fuseflow.compiler.fuse import fuse
+from fuseflow.compiler.nest import global_nest
 from fuseflow.compiler.order import OrderError, check_names
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.plan import Plan
@@ -37,29 +39,41 @@ GraphPass: TypeAlias = Callable[[Graph], Graph]
 
 @dataclass(frozen=True)
 class Lowered:
-    """A compiled statement.
+    """Statements compiled to one graph.
 
     Attributes
     ----------
     graph : Graph
-    statement : Statement
-        As it was written.
+    statements : tuple of Statement
+        As they were written.
+    inputs, targets : tuple of Access
+        What the graph reads, under the names that were given, and stores.
     order : tuple of str
         Loop variables, outermost first.
+    results : tuple of Result
+        What the graph computes, every sum in its place; they read copies where there are any.
     formats : dict of str to Format
         Of every tensor that the graph stores.
     copies : tuple of Copy
         Operands that the graph reads in another format than their own.
-    result_format : Format
-        What the result is to be converted to, if the graph's format differs.
+    wanted : dict of str to Format
+        What results are to be converted to, where the graph's format differs.
     """
 
     graph: Graph
-    statement: Statement
+    statements: tuple[Statement, ...]
+    inputs: tuple[Access, ...]
+    targets: tuple[Access, ...]
     order: tuple[str, ...]
+    results: tuple[Result, ...]
     formats: dict[str, Format]
     copies: tuple[Copy, ...]
-    result_format: Format
+    wanted: dict[str, Format]
+
+    @property
+    def statement(self) -> Statement:
+        """The last statement: the only one, if nothing was fused."""
+        return self.statements[-1]
 
 
 def compile_statement(
@@ -113,18 +127,69 @@ def compile_statement(
     """
     if isinstance(statement, str):
         statement = parse(statement)
+    return compile_region(
+        (statement,), None, formats, tensors=tensors, dims=dims, order=order,
+        capacities=capacities, fills=fills, auto_convert=auto_convert,
+        keep_explicit=keep_explicit, budget=budget, floor=floor, value=value, name=name,
+    )  # fmt: skip
+
+
+def compile_region(
+    statements: Sequence[Statement],
+    stored: Collection[str] | None = None,
+    formats: Mapping[str, Format | str] | None = None,
+    *,
+    tensors: Mapping[str, Stored] | Sequence[Stored] = (),
+    dims: Mapping[str, int] | None = None,
+    order: Sequence[str] | str | None = None,
+    priority: Sequence[str] = (),
+    capacities: Mapping[str, Capacity] | None = None,
+    fills: Mapping[str, Number] | None = None,
+    auto_convert: bool = False,
+    keep_explicit: bool = False,
+    budget: int = DEFAULT_BUDGET,
+    floor: int = 0,
+    value: ValueType = INT32,
+    name: str = "",
+    iteration: str = "factored",
+) -> Lowered:
+    """Compile statements to one graph; intermediates live as streams only.
+
+    Parameters
+    ----------
+    statements : sequence of Statement
+    stored : collection of str, optional
+        Targets that are stored; by default those that no statement reads.
+    priority : sequence of str
+        Index variables that come in this order, outermost first; others stand anywhere.
+    iteration : str
+        ``factored``: every sum iterates its own variables alone. ``global``: nested sums of
+        products are one nest of loops.
+    formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit
+        See `compile_statement`.
+    budget, floor, value, name
+        See `compile_statement`.
+
+    Raises
+    ------
+    LoweringError, CapacityError
+        Each with the way out.
+    """
     if isinstance(order, str):
         order = tuple(part.strip() for part in order.split(",") if part.strip())
+    if stored is None:
+        read = {access.tensor for each in statements for access in each.operands}
+        stored = [each.target.tensor for each in statements if each.target.tensor not in read]
     known = tensors if isinstance(tensors, Mapping) else {each.name: each for each in tensors}
+    fused = fuse(statements, stored, distinct=iteration == "global")
+    results = fused.results
+    if iteration == "global":
+        results = tuple(replace(each, value=global_nest(each.value)) for each in results)
     sizes = Sizes(known, dims or {}, capacities or {})
-    problem = Problem(
-        statement,
-        _formats(statement, formats or {}, known),
-        {**(fills or {}), **{each.name: each.fill for each in known.values()}},
-        value,
-        keep_explicit,
-    )
-    wanted = problem.formats[statement.target.tensor]
+    fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
+    given = _formats(results, formats or {}, known)
+    problem = Problem(results, given, fills, value, keep_explicit)
+    original = problem
     indices = index_sizes(problem, sizes)
     copies: tuple[Copy, ...] = ()
     try:
@@ -134,12 +199,27 @@ def compile_statement(
             raise
         problem, copies, sizes, plan, nodes = _repaired(problem, sizes, indices, order)
     graph = Graph(
-        name or statement.target.tensor, value, indices, declare(problem, sizes, indices), nodes
+        name or original.targets[-1].tensor,
+        value,
+        indices,
+        declare(problem, sizes, indices),
+        nodes,
     )
     passes: tuple[GraphPass, ...] = (prune, lambda graph: slack(graph, budget, floor))
     for each in passes:
         graph = each(graph)
-    return Lowered(graph, statement, plan.order, dict(problem.formats), copies, wanted)
+    wanted = {target.tensor: original.formats[target.tensor] for target in original.targets}
+    return Lowered(
+        graph,
+        tuple(statements),
+        original.operands,
+        original.targets,
+        plan.order,
+        plan.results,
+        dict(problem.formats),
+        copies,
+        wanted,
+    )
 
 
 def _repaired(
@@ -174,10 +254,12 @@ def _repaired(
 
 
 def _formats(
-    statement: Statement, formats: Mapping[str, Format | str], tensors: Mapping[str, Stored]
+    results: Sequence[Result], formats: Mapping[str, Format | str], tensors: Mapping[str, Stored]
 ) -> dict[str, Format]:
     chosen: dict[str, Format] = {}
-    for access in (statement.target, *statement.operands):
+    targets = [result.target for result in results]
+    operands = accesses(*(result.value for result in results))
+    for access in (*targets, *operands):
         name = access.tensor
         given = formats.get(name)
         form = Format.parse(given) if isinstance(given, str) else given
@@ -192,5 +274,5 @@ def _formats(
         chosen[name] = form or Format.default(len(access.indices))
     unknown = [name for name in formats if name not in chosen]
     if unknown:
-        raise LoweringError(f"'{statement}' has no tensor '{unknown[0]}'")
+        raise LoweringError(f"'{'; '.join(map(str, targets))}' has no tensor '{unknown[0]}'")
     return chosen

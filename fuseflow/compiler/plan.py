@@ -9,9 +9,9 @@ accumulated streams of those.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fuseflow.compiler.expr import Expr, Fold, children, free, with_children
+from fuseflow.compiler.expr import Expr, Fold, Result, children, free, with_children
+from fuseflow.compiler.masks import push_masks
 from fuseflow.compiler.problem import Problem
-from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
 
 MOST_KEPT = 2
@@ -41,12 +41,24 @@ class Section(Fold):
 
 
 @dataclass(frozen=True)
+class PlacedResult(Result):
+    """A result whose value has a section for every fold.
+
+    Attributes
+    ----------
+    joint : tuple of str
+        Its own index variables, outermost first: the loops of the whole value.
+    """
+
+    joint: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
-    """A loop order with the joint levels, and the value with a section for every fold."""
+    """A loop order, and every result placed in it."""
 
     order: tuple[str, ...]
-    joint: tuple[str, ...]
-    value: Expr
+    results: tuple[PlacedResult, ...]
 
 
 def plan(problem: Problem, order: Sequence[str]) -> Plan:
@@ -57,45 +69,67 @@ def plan(problem: Problem, order: Sequence[str]) -> Plan:
     LoweringError
         A fold keeps more levels than an accumulator has.
     """
-    order = tuple(order)
-    joint = problem.storage(problem.target)
-    return Plan(order, joint, _place(problem, with_sums(problem.statement, order), order, joint))
+    placing = _Placing(problem, tuple(order))
+    return Plan(placing.order, tuple(placing.result(result) for result in problem.results))
 
 
 def sections(expr: Expr) -> Iterator[Section]:
-    """Yield the sections of a placed expression, inner ones first."""
-    for child in children(expr):
-        yield from sections(child)
-    if isinstance(expr, Section):
-        yield expr
+    """Yield the sections of a placed expression once, inner ones first."""
+    seen: set[int] = set()
+
+    def within(part: Expr) -> Iterator[Section]:
+        if id(part) not in seen:
+            seen.add(id(part))
+            for child in children(part):
+                yield from within(child)
+            if isinstance(part, Section):
+                yield part
+
+    return within(expr)
 
 
-def _place(problem: Problem, expr: Expr, order: tuple[str, ...], joint: tuple[str, ...]) -> Expr:
-    if isinstance(expr, Fold):
-        return _section(problem, expr, order, joint)
-    return with_children(expr, lambda child: _place(problem, child, order, joint))
+class _Placing:
+    """Places shared parts once for every nest of loops that they stand in."""
 
+    def __init__(self, problem: Problem, order: tuple[str, ...]) -> None:
+        self.problem = problem
+        self.order = order
+        self._placed: dict[tuple[int, tuple[str, ...]], tuple[Expr, Expr]] = {}
 
-def _section(
-    problem: Problem, fold: Fold, order: tuple[str, ...], joint: tuple[str, ...]
-) -> Section:
-    own = [index for index in order if index in free(fold.body)]
-    first = next(k for k, index in enumerate(own) if index in fold.indices)
-    inner = [joint.index(index) for index in own[first:] if index not in fold.indices]
-    # Levels that the fold lacks are kept only between two of its own.
-    kept = joint[min(inner) : max(inner) + 1] if inner else ()
-    loops = tuple(index for index in order if index in (*kept, *own[first:]))
-    depth = max((joint.index(index) + 1 for index in own[:first]), default=0)
-    if kept:
-        depth = min(inner)
-    if len(kept) > MOST_KEPT:
-        raise LoweringError(
-            f"{outside(order, fold, kept)}: an accumulator keeps at most {MOST_KEPT} levels; "
-            f"{inside(joint, fold, kept)}"
-        )
-    body = _place(problem, fold.body, order, (*joint[:depth], *loops))
-    complete = problem.background(fold) is None
-    return Section(fold.op, fold.indices, body, depth, loops, kept, complete)
+    def result(self, result: Result) -> PlacedResult:
+        joint = self.problem.storage(result.target)
+        value = push_masks(result.value, self.order)
+        return PlacedResult(result.target, self._place(value, joint), joint)
+
+    def _place(self, expr: Expr, joint: tuple[str, ...]) -> Expr:
+        key = id(expr), joint
+        if key not in self._placed:
+            if isinstance(expr, Fold):
+                placed: Expr = self._section(expr, joint)
+            else:
+                placed = with_children(expr, lambda child: self._place(child, joint))
+            self._placed[key] = expr, placed
+        return self._placed[key][1]
+
+    def _section(self, fold: Fold, joint: tuple[str, ...]) -> Section:
+        order = self.order
+        own = [index for index in order if index in free(fold.body)]
+        first = next(k for k, index in enumerate(own) if index in fold.indices)
+        inner = [joint.index(index) for index in own[first:] if index not in fold.indices]
+        # Levels that the fold lacks are kept only between two of its own.
+        kept = joint[min(inner) : max(inner) + 1] if inner else ()
+        loops = tuple(index for index in order if index in (*kept, *own[first:]))
+        depth = max((joint.index(index) + 1 for index in own[:first]), default=0)
+        if kept:
+            depth = min(inner)
+        if len(kept) > MOST_KEPT:
+            raise LoweringError(
+                f"{outside(order, fold, kept)}: an accumulator keeps at most {MOST_KEPT} levels; "
+                f"{inside(joint, fold, kept)}"
+            )
+        body = self._place(fold.body, (*joint[:depth], *loops))
+        complete = self.problem.background(fold) is None
+        return Section(fold.op, fold.indices, body, depth, loops, kept, complete)
 
 
 def outside(order: Sequence[str], fold: Fold, kept: Sequence[str]) -> str:

@@ -1,12 +1,23 @@
-"""What every compiler step reads: a statement with the formats, fills and type of its tensors."""
+"""What every compiler step reads: results with the formats, fills and type of their tensors."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from fuseflow.compiler.expr import Access, Expr, Statement, constants
-from fuseflow.compiler.fills import annihilates, background, rounded
+from fuseflow.compiler.expr import (
+    Access,
+    Binary,
+    Constant,
+    Expr,
+    Result,
+    Statement,
+    Unary,
+    Where,
+    walk,
+)
+from fuseflow.compiler.fills import FLOATING, Background, rounded
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LARGEST_RANK, Format, LevelKind
@@ -16,13 +27,14 @@ from fuseflow.samml.values import INT32, Number, ValueType
 
 @dataclass(frozen=True)
 class Problem:
-    """A statement and what it is compiled for.
+    """What one graph computes, and what it is compiled for.
 
     Attributes
     ----------
-    statement : Statement
+    results : tuple of Result
+        What the graph stores; one statement, or several that are fused.
     formats : mapping of str to Format
-        One per tensor of the statement.
+        One per tensor that the graph reads or stores.
     fills : mapping of str to number
         Of operands; 0 where one is not named.
     value : ValueType
@@ -32,20 +44,35 @@ class Problem:
     Raises
     ------
     LoweringError
-        A format is missing or has another rank than its tensor, a rank is not supported, or a
-        constant is no value of the type.
+        A format is missing or has another rank than its tensor, a rank is not supported, a
+        constant or fill is no value of the type, or the type lacks an operation.
     """
 
-    statement: Statement
+    results: tuple[Result, ...]
     formats: Mapping[str, Format]
     fills: Mapping[str, Number] = field(default_factory=dict[str, Number])
     value: ValueType = INT32
     keep_explicit: bool = False
 
+    @classmethod
+    def of(cls, statement: Statement, formats: Mapping[str, Format], **options: Any) -> "Problem":
+        """Return the problem of one statement."""
+        return cls((with_sums(statement),), formats, **options)
+
     def __post_init__(self) -> None:
-        for constant in constants(self.statement.value):
-            self._check_constant(constant)
-        for access in (self.statement.target, *self.statement.operands):
+        for part in self.parts():
+            match part:
+                case Constant(constant):
+                    self._check_constant(constant)
+                case Where(mask, _, fill):
+                    self._check_mask(mask, fill)
+                case Unary(op) | Binary(op) if op in FLOATING and not self.value.is_float:
+                    raise LoweringError(
+                        f"{self.value.name} has no {op}: use a floating-point type (--type fp32)"
+                    )
+                case _:
+                    pass
+        for access in (*self.operands, *self.targets):
             if len(access.indices) > LARGEST_RANK:
                 raise LoweringError(
                     f"'{access}' has rank {len(access.indices)}, above the supported "
@@ -68,38 +95,65 @@ class Problem:
                 f"constant {constant} is beyond {value.largest:.6g}, the largest value of "
                 f"{value.name}: scale the operands instead, or use a wider type (--type)"
             )
-        if not value.is_float and not value.holds(constant):
+        self._check_held("constant", constant)
+
+    def _check_held(self, what: str, number: Number) -> None:
+        if not self.value.is_float and not self.value.holds(number):
             raise LoweringError(
-                f"constant {constant} is no value of {value.name}: use a value type that "
+                f"{what} {number} is no value of {self.value.name}: use a value type that "
                 "holds it (--type fp32)"
             )
 
-    @cached_property
-    def _fills(self) -> dict[str, Number]:
-        """Fills of the operands that may lack a point."""
-        return {
-            access.tensor: self.fills.get(access.tensor, 0)
-            for access in self.statement.operands
-            if LevelKind.COMPRESSED in self.formats[access.tensor].levels
-        }
+    def _check_mask(self, mask: Access, fill: Number) -> None:
+        self._check_held("fill", fill)
+        form = self.formats.get(mask.tensor)
+        if form is not None and LevelKind.COMPRESSED not in form.levels:
+            raise LoweringError(
+                f"mask '{mask}' is stored as {form}, which has every entry: store it in a format "
+                "with a compressed level"
+            )
 
-    def background(self, expr: Expr) -> Number | None:
-        """Return the value of an expression where no operand stores an entry."""
-        return background(expr, self._fills, self.value)
-
-    def decides(self, op: str, expr: Expr) -> bool:
-        """Whether an operand decides the result of an operation where it stores nothing."""
-        return annihilates(op, self.value, self.background(expr))
+    def parts(self) -> Iterator[Expr]:
+        """Yield every part of every result's value, once."""
+        return walk(*(result.value for result in self.results))
 
     @cached_property
-    def result_fill(self) -> Number:
-        """The value of a result entry at which no operand stores anything; or else 0."""
-        return self.background(with_sums(self.statement)) or 0
+    def operands(self) -> tuple[Access, ...]:
+        """Every access that is read, in order of appearance, each once."""
+        return tuple(dict.fromkeys(part for part in self.parts() if isinstance(part, Access)))
 
     @property
-    def target(self) -> Access:
-        """The result's access."""
-        return self.statement.target
+    def targets(self) -> tuple[Access, ...]:
+        """Every access that is stored."""
+        return tuple(result.target for result in self.results)
+
+    @cached_property
+    def indices(self) -> tuple[str, ...]:
+        """Every index variable, in order of first appearance, the first target's first."""
+        return tuple(
+            dict.fromkeys(
+                index for access in (*self.targets, *self.operands) for index in access.indices
+            )
+        )
+
+    def __str__(self) -> str:
+        return "; ".join(str(target) for target in self.targets)
+
+    @cached_property
+    def background(self) -> Background:
+        """The values of expressions where no operand stores an entry."""
+        return Background(
+            {
+                access.tensor: self.fills.get(access.tensor, 0)
+                for access in self.operands
+                if LevelKind.COMPRESSED in self.formats[access.tensor].levels
+            },
+            self.value,
+        )
+
+    def result_fill(self, result: Result) -> Number:
+        """Return the value of a result's entries at which no operand stores anything; or else 0."""
+        return self.background(result.value) or 0
 
     def storage(self, access: Access) -> tuple[str, ...]:
         """Return an access's index variables by storage level, outermost first."""
@@ -109,13 +163,17 @@ class Problem:
         """Return how a storage level of an access is stored."""
         return self.formats[access.tensor].levels[level]
 
-    def result_kind(self, index: str) -> LevelKind:
-        """Return how the result stores the level of one of its index variables."""
-        return self.kind(self.target, self.storage(self.target).index(index))
+    def dense(self, result: Result) -> set[str]:
+        """Return the index variables whose level the result stores densely."""
+        return {
+            index
+            for level, index in enumerate(self.storage(result.target))
+            if self.kind(result.target, level) is LevelKind.DENSE
+        }
 
     def extent(self, index: str) -> Extent:
         """Return a run-time size of an index variable: that of the first operand that has it."""
-        for access in self.statement.operands:
+        for access in self.operands:
             if index in access.indices:
                 return Extent(access.tensor, access.indices.index(index))
         raise AssertionError(f"index {index} occurs in no operand")

@@ -6,7 +6,7 @@ argument of a function is a place of its own: ``relu(B(i,k) * C(k,j))`` is the r
 Factors that share no summed variable are summed apart and then multiplied.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from fuseflow.compiler.expr import (
     Access,
@@ -14,50 +14,42 @@ from fuseflow.compiler.expr import (
     Constant,
     Expr,
     Fold,
+    Result,
     Statement,
     Unary,
+    Where,
     chain,
     factors,
     free,
 )
 
 
-def with_sums(statement: Statement, order: Sequence[str] | None = None) -> Expr:
-    """Return a statement's value with every sum written as a fold.
-
-    Parameters
-    ----------
-    statement : Statement
-    order : sequence of str, optional
-        The loop order. A factor masks the sum beside it, from inside, where the order puts the
-        summed variable outside one of the factor's own.
-
-    Returns
-    -------
-    Expr
-        Its free variables are those of the target.
-    """
+def with_sums(statement: Statement) -> Result:
+    """Return a statement's result with every sum written as a fold."""
     summed = [index for index in free(statement.value) if index not in statement.target.indices]
-    return _place(statement.value, set(summed), order)
+    return Result(statement.target, _place(statement.value, set(summed)))
 
 
-def _place(expr: Expr, summed: set[str], order: Sequence[str] | None) -> Expr:
+def _place(expr: Expr, summed: set[str]) -> Expr:
     """Sum an expression over those of the variables that it uses."""
     match expr:
         case Access() | Constant():
             return _fold(expr, summed)
         case Unary(op, operand):
-            return Unary(op, _place(operand, summed, order))
+            return Unary(op, _place(operand, summed))
+        case Where(mask, body, fill):
+            shared = summed & {*mask.indices}
+            return _fold(Where(mask, _place(body, summed - shared), fill), shared)
         case Binary("mul"):
-            return _product(factors(expr), summed, order)
+            return _product(factors(expr), summed)
         case Binary(("add" | "sub") as op, left, right):
-            return Binary(op, _place(left, summed, order), _place(right, summed, order))
+            return Binary(op, _place(left, summed), _place(right, summed))
         case Binary(op, left, right):
             shared = summed & {*free(left)} & {*free(right)}
-            sides = (_place(side, summed - shared, order) for side in (left, right))
+            sides = (_place(side, summed - shared) for side in (left, right))
             return _fold(Binary(op, *sides), shared)
         case Fold(op, indices, body):
-            return Fold(op, indices, _place(body, summed, order))
+            return Fold(op, indices, _place(body, summed))
 
 
 def _fold(expr: Expr, summed: set[str]) -> Expr:
@@ -65,20 +57,16 @@ def _fold(expr: Expr, summed: set[str]) -> Expr:
     return Fold("sum", indices, expr) if indices else expr
 
 
-def _product(parts: Sequence[Expr], summed: set[str], order: Sequence[str] | None) -> Expr:
+def _product(parts: Sequence[Expr], summed: set[str]) -> Expr:
     """Sum a product: each variable over the factors that it ties together."""
     alone = {index for index in summed if sum(index in free(part) for part in parts) == 1}
     groups: list[tuple[list[int], set[str]]] = []
     for number, part in enumerate(parts):
         mine = ({*free(part)} & summed) - _inside(part, alone)
         _merge(groups, [number], mine)
-    if order is not None:
-        _mask(groups, parts, order)
     placed: list[Expr] = []
     for members, ties in groups:
-        body = chain(
-            "mul", [_place(parts[k], _inside(parts[k], alone - ties), order) for k in members]
-        )
+        body = chain("mul", [_place(parts[k], _inside(parts[k], alone - ties)) for k in members])
         placed.append(_fold(body, ties))
     return chain("mul", placed)
 
@@ -96,31 +84,3 @@ def _merge(groups: list[tuple[list[int], set[str]]], members: list[int], ties: s
         members, ties = [*group[0], *members], ties | group[1]
     groups.append((sorted(members), ties))
     groups.sort(key=lambda group: group[0][0])
-
-
-def _mask(
-    groups: list[tuple[list[int], set[str]]], parts: Sequence[Expr], order: Sequence[str]
-) -> None:
-    """Take a factor into the sum beside it where the sum keeps one of its variables."""
-    rank = {index: position for position, index in enumerate(order)}
-
-    def used(members: Iterable[int]) -> set[str]:
-        return {index for k in members for index in free(parts[k])}
-
-    moved = True
-    while moved:
-        moved = False
-        for members, ties in groups:
-            if not ties:
-                continue
-            outermost = min(rank[index] for index in ties)
-            kept = {i for i in used(members) - ties if rank[i] > outermost}
-            masks = [group for group in groups if group[0] != members and used(group[0]) & kept]
-            if masks:
-                for group in [(members, ties), *masks]:
-                    groups.remove(group)
-                joined = sorted(k for group in [(members, ties), *masks] for k in group[0])
-                groups.append((joined, ties.union(*(group[1] for group in masks))))
-                groups.sort(key=lambda group: group[0][0])
-                moved = True
-                break

@@ -5,8 +5,8 @@ error analysis in which each operation adds its rounding, a sum of n terms that 
 additions whatever their order, and errors of operands propagate.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from math import prod
 from typing import Any, TypeAlias
@@ -20,14 +20,17 @@ from fuseflow.compiler.expr import (
     Constant,
     Expr,
     Fold,
+    Result,
     Statement,
     Unary,
+    Where,
+    accesses,
     factors,
 )
 from fuseflow.compiler.fills import rounded
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import TensorError
-from fuseflow.samml.values import FP32, ValueType
+from fuseflow.samml.values import FP32, Number, ValueType
 
 Reals: TypeAlias = NDArray[np.float64]
 
@@ -35,8 +38,11 @@ DENSE_LIMIT = 1 << 24
 """Most elements of an array that is evaluated; beyond, only the golden meaning judges."""
 
 _BINARY: dict[str, Any] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+    "max": np.maximum, "min": np.minimum,
 }  # fmt: skip
+NONLINEAR = 3
+"""Roundings that explain the error of exp and rsqrt: one unit in the last place and a half."""
 _UNARY: dict[str, Any] = {"neg": np.negative, "abs": np.abs, "relu": partial(np.maximum, 0.0)}
 
 
@@ -56,22 +62,23 @@ class Truth:
 
 
 def evaluate(
-    statement: Statement,
-    arrays: Mapping[str, NDArray[Any]],
+    result: Result | Statement,
+    arrays: Mapping[str, NDArray[Any] | Truth],
     value: ValueType = FP32,
-    order: Sequence[str] | None = None,
+    fills: Mapping[str, Number] | None = None,
 ) -> Truth | None:
-    """Evaluate a statement on dense arrays with fills in place.
+    """Evaluate a result on dense arrays with fills in place.
 
     Parameters
     ----------
-    statement : Statement
-    arrays : mapping of str to ndarray
-        One per operand, in mode order.
+    result : Result or Statement
+        A result as a plan has placed it: the bound is for the sums that it forms.
+    arrays : mapping of str to ndarray or Truth
+        One per operand, in mode order; what was computed before, with its bound.
     value : ValueType
         Whose arithmetic the bound is for.
-    order : sequence of str, optional
-        The loop order, which decides what a sum holds (`fuseflow.compiler.sums`).
+    fills : mapping of str to number, optional
+        Of masks: an entry equal to it is masked out; 0 by default.
 
     Returns
     -------
@@ -83,25 +90,28 @@ def evaluate(
     TensorError
         An operand is missing, has another rank, or two disagree about an index's size.
     """
-    work = _Evaluation(value, arrays, _sizes(statement, arrays))
+    if isinstance(result, Statement):
+        result = with_sums(result)
+    work = _Evaluation(value, arrays, fills or {}, _sizes(result, arrays))
     with np.errstate(all="ignore"):
         try:
-            found = work.of(with_sums(statement, order))
+            found = work.of(result.value)
         except _TooLargeError:
             return None
-    return Truth(*(work.spread(part, found.indices, statement.target.indices).copy()
+    return Truth(*(work.spread(part, found.indices, result.target.indices).copy()
                    for part in (found.value, found.bound)))  # fmt: skip
 
 
-def _sizes(statement: Statement, arrays: Mapping[str, NDArray[Any]]) -> dict[str, int]:
+def _sizes(result: Result, arrays: Mapping[str, NDArray[Any] | Truth]) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for access in statement.operands:
+    for access in accesses(result.value):
         array = arrays.get(access.tensor)
         if array is None:
             raise TensorError(f"operand '{access.tensor}' is missing")
-        if array.ndim != len(access.indices):
-            raise TensorError(f"operand '{access}' has rank {array.ndim}")
-        for index, size in zip(access.indices, array.shape, strict=True):
+        shape = array.value.shape if isinstance(array, Truth) else array.shape
+        if len(shape) != len(access.indices):
+            raise TensorError(f"operand '{access}' has rank {len(shape)}")
+        for index, size in zip(access.indices, shape, strict=True):
             if sizes.setdefault(index, size) != size:
                 raise TensorError(
                     f"index {index} has size {size} in '{access}' but {sizes[index]} elsewhere"
@@ -125,26 +135,60 @@ class _Part:
 @dataclass(frozen=True)
 class _Evaluation:
     kind: ValueType
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Mapping[str, NDArray[Any] | Truth]
+    fills: Mapping[str, Number]
     sizes: Mapping[str, int]
+    known: dict[int, _Part] = field(default_factory=dict[int, _Part])
 
     def of(self, expr: Expr) -> _Part:
+        if id(expr) not in self.known:
+            self.known[id(expr)] = self._of(expr)
+        return self.known[id(expr)]
+
+    def _of(self, expr: Expr) -> _Part:
         match expr:
             case Access(tensor, indices):
                 self._check(indices)
-                array = np.asarray(self.arrays[tensor], np.float64)
-                return _Part(indices, array, np.zeros(array.shape))
+                array = self.arrays[tensor]
+                if isinstance(array, Truth):
+                    return _Part(indices, array.value, array.bound)
+                return _Part(indices, np.asarray(array, np.float64), np.zeros(array.shape))
             case Constant(number):
                 return _Part((), np.array(float(rounded(number, self.kind))), np.zeros(()))
+            case Unary("exp" | "rsqrt" as op, operand):
+                return self._nonlinear(op, self.of(operand))
             case Unary(op, operand):
                 inner = self.of(operand)
                 return _Part(inner.indices, _UNARY[op](inner.value), inner.bound)
+            case Where(mask, body, fill):
+                return self._where(mask, self.of(body), fill)
             case Binary(op, left, right):
                 return self._binary(op, self.of(left), self.of(right))
             case Fold("sum", indices, body):
                 return self._sum([self.of(part) for part in factors(body)], indices)
             case Fold(op, indices, body):
                 return self._extreme(op, self.of(body), indices)
+
+    def _nonlinear(self, op: str, inner: _Part) -> _Part:
+        x, dx = inner.value, inner.bound
+        if op == "exp":
+            value = np.exp(x)
+            error = np.where(dx > 0, value * np.expm1(dx), 0.0)
+        else:
+            value = 1.0 / np.sqrt(x)
+            error = np.where(dx > 0, 1.0 / np.sqrt(np.maximum(x - dx, 0.0)) - value, 0.0)
+        return _Part(inner.indices, value, self._rounding(value, error, NONLINEAR))
+
+    def _where(self, mask: Access, body: _Part, fill: Number) -> _Part:
+        found = self.of(mask)
+        indices = tuple(dict.fromkeys((*found.indices, *body.indices)))
+        self._check(indices)
+        kept = self.spread(found.value, found.indices, indices) != self.fills.get(mask.tensor, 0)
+        value, bound = (
+            self.spread(part, body.indices, indices) for part in (body.value, body.bound)
+        )
+        elsewhere = float(rounded(fill, self.kind))
+        return _Part(indices, np.where(kept, value, elsewhere), np.where(kept, bound, 0.0))
 
     def _check(self, indices: tuple[str, ...]) -> None:
         if prod(self.sizes[index] for index in indices) > DENSE_LIMIT:
@@ -173,7 +217,12 @@ class _Evaluation:
         value = _BINARY[op](x, y)
         if op in ("max", "min"):
             return _Part(indices, value, np.maximum(dx, dy))
-        error = dx + dy if op != "mul" else np.abs(x) * dy + np.abs(y) * dx + dx * dy
+        error = dx + dy
+        if op == "mul":
+            error = np.abs(x) * dy + np.abs(y) * dx + dx * dy
+        if op == "div":
+            error = (dx + np.abs(value) * dy) / np.maximum(np.abs(y) - dy, 0.0)
+            error = np.where((dx == 0) & (dy == 0), 0.0, error)
         if op == "mul":
             # The graph may have rounded to 0 what is infinitely multiplied here.
             doubt = (np.abs(x) <= dx) & np.isinf(y) | (np.abs(y) <= dy) & np.isinf(x)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from fuseflow.compiler.builder import Builder, Stream, Wire
 from fuseflow.compiler.expr import Constant
-from fuseflow.compiler.visit import Applied, Cursor, Node, Running
+from fuseflow.compiler.visit import Applied, Cursor, Masked, Node, Use
+from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.values import Number, ValueType
 
 
@@ -36,8 +37,15 @@ class _Evaluation:
         self.builder = builder
         self.kind = kind
         self.scope = scope
+        self._done: dict[tuple[int, bool], Wire] = {}
 
     def of(self, node: Node, *, wide: bool = False) -> Wire:
+        key = id(node), wide
+        if key not in self._done:
+            self._done[key] = self._of(node, wide=wide)
+        return self._done[key]
+
+    def _of(self, node: Node, *, wide: bool = False) -> Wire:
         match node:
             case Cursor():
                 outputs = self.builder.add(
@@ -47,8 +55,15 @@ class _Evaluation:
                     {"tensor": node.access.tensor},
                 )
                 return Wire(outputs["out"], "val")
-            case Running():
-                return node.value.here
+            case Use():
+                return node.here
+            case Masked(mask, body):
+                if mask.nullable:
+                    raise LoweringError(
+                        f"what mask '{mask.access}' selects is needed where it stores nothing: "
+                        "store the result compressed, or let the program name the mask alone"
+                    )
+                return self.builder.lift(self.of(body), self.scope[: mask.here.rank], "val")
             case Applied(op, (operand,)):
                 return self.builder.unary(op, self.of(operand))
             case Applied(op, (operand, Constant(number))):

@@ -7,33 +7,38 @@ nothing is dropped from it, nor from a compressed level directly above it.
 from collections.abc import Sequence
 
 from fuseflow.compiler.builder import Builder, Link, Stream, Wire
+from fuseflow.compiler.expr import Result
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.graph import ParamValue
 
 
-def write(problem: Problem, builder: Builder, scope: Sequence[Stream], value: Wire) -> None:
+def write(
+    problem: Problem, result: Result, builder: Builder, scope: Sequence[Stream], value: Wire
+) -> None:
     """Drop empty fibers and fill values, then write the result.
 
     Parameters
     ----------
     problem : Problem
+    result : Result
     builder : Builder
     scope : sequence of Stream
         The coordinate stream of every result level, outermost first.
     value : Wire
         The result's value, at the innermost level.
     """
-    name = problem.target.tensor
+    name = result.target.tensor
     levels = problem.formats[name].levels
-    indices = problem.storage(problem.target)
+    indices = problem.storage(result.target)
     streams = list(scope)
     if levels and levels[-1] is LevelKind.COMPRESSED and not problem.keep_explicit:
         links = {
             "crd": Link(streams[-1], ("crd",), ("crd",)),
             "val": builder.role(value, "val"),
         }
-        params: dict[str, ParamValue] = {"fill": problem.result_fill} if problem.result_fill else {}
+        fill = problem.result_fill(result)
+        params: dict[str, ParamValue] = {"fill": fill} if fill else {}
         streams[-1] = builder.add("drop_value", f"drop_{indices[-1]}", links, params)["out"]
         value = Wire(streams[-1], "val")
     for level in reversed(range(len(levels) - 1)):

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from fuseflow.compiler import Access, Statement, parse
 from fuseflow.compiler.declare import Capacity, Sizes, Stored, declare, index_sizes
+from fuseflow.compiler.expr import Result
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.prune import prune
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
+from fuseflow.compiler.sums import with_sums
 from fuseflow.interchange.dialect import Source
 from fuseflow.interchange.dot import read_dot
 from fuseflow.interchange.lower import Lowering
@@ -33,19 +35,37 @@ class Imported:
     order : tuple of str
         Index variables, in the order in which they are first scanned.
     formats : dict of str to Format
-    result_format : Format
     """
 
     graph: Graph
     statement: Statement | Signature
     order: tuple[str, ...]
     formats: dict[str, Format]
-    result_format: Format
+
+    @property
+    def inputs(self) -> tuple[Access, ...]:
+        """What it reads."""
+        return self.statement.operands
+
+    @property
+    def targets(self) -> tuple[Access, ...]:
+        """What it stores."""
+        return (self.statement.target,)
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """What it computes, if somebody told."""
+        return (with_sums(self.statement),) if isinstance(self.statement, Statement) else ()
 
     @property
     def copies(self) -> tuple[()]:
         """Operands in two formats: none."""
         return ()
+
+    @property
+    def wanted(self) -> dict[str, Format]:
+        """The format of its result."""
+        return self.formats
 
 
 @dataclass(frozen=True)
@@ -105,7 +125,7 @@ class Custard:
         """
         known = {tensor.name: tensor for tensor in tensors}
         self._check(known, dims or {}, capacities or {})
-        problem = Problem(self._product(), self.formats)
+        problem = Problem.of(self._product(), self.formats)
         sizes = Sizes(known, dims or {}, capacities or {})
         indices = index_sizes(problem, sizes)
         graph = Graph(
@@ -124,7 +144,6 @@ class Custard:
             self._statement(einsum),
             self.order,
             self.formats,
-            self.formats[graph.name],
         )
 
     def _product(self) -> Statement:

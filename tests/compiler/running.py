@@ -49,7 +49,8 @@ def run(
     lowered = compile_statement(statement, formats, tensors=tensors, value=value, **options)
     target = statement.target
     arrays = {name: each.to_numpy() for name, each in tensors.items()}
-    truth = evaluate(statement, arrays, value, lowered.order)
+    arrays |= {copy.name: arrays[copy.tensor] for copy in lowered.copies}
+    truth = evaluate(lowered.results[0], arrays, value)
     assert truth is not None
     images = {name: each.image() for name, each in tensors.items()}
     for copy in lowered.copies:

@@ -16,7 +16,7 @@ MATMUL = "X(i,j) = B(i,k) * C(k,j)"
 
 
 def problem(text: str, **formats: str) -> Problem:
-    return Problem(parse(text), {name: Format.parse(form) for name, form in formats.items()})
+    return Problem.of(parse(text), {name: Format.parse(form) for name, form in formats.items()})
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_contradictions_are_repaired_by_copies() -> None:
     assert lowered.order == ("i", "j")
     assert str(lowered.statement) == text
     back = compile_statement(MATMUL, {"X": "ss:1,0"}, order="i,k,j", auto_convert=True)
-    assert str(back.result_format) == "ss:1,0"
+    assert str(back.wanted["X"]) == "ss:1,0"
     assert str(back.formats["X"]) == "ss:0,1"
     assert not back.copies
 

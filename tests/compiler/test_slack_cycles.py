@@ -92,7 +92,7 @@ def test_random_statements_run_to_their_end(data: st.DataObject) -> None:
     tensors = data.draw(operands(statement, forms))
     outcome = None
     try:
-        allowed = list(islice(orders(Problem(statement, forms)), 24))
+        allowed = list(islice(orders(Problem.of(statement, forms)), 24))
         order = data.draw(st.sampled_from(allowed), label="order")
         outcome = run(statement, forms, tensors, order=order)
     except LoweringError:

@@ -46,7 +46,7 @@ def test_random_statements(data: st.DataObject) -> None:
     tensors = data.draw(operands(statement, forms, kind))
     refusal = ""
     try:
-        allowed = list(islice(orders(Problem(statement, forms)), 24))
+        allowed = list(islice(orders(Problem.of(statement, forms)), 24))
         order = data.draw(st.sampled_from(allowed), label="order")
         run(statement, forms, tensors, kind, order=order)
     except LoweringError as error:

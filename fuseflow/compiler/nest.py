@@ -1,0 +1,28 @@
+"""The single global nest: nested sums of products as one sum over all of their variables.
+
+Factored iteration gives every sum the loops that it needs (`fuseflow.compiler.plan`), and is the
+default.  The global nest runs all loops around one product, as compilers without factoring do; it
+stays available for comparison.  What is no sum of products keeps its place.
+"""
+
+from fuseflow.compiler.expr import Expr, Fold, Rewriter, chain, factors, free
+
+
+def global_nest(expr: Expr) -> Expr:
+    """Merge the sums among a sum's factors into it, as products distribute over sums."""
+    return Rewriter(_merge)(expr)
+
+
+def _merge(part: Expr) -> Expr:
+    if not (isinstance(part, Fold) and part.op == "sum"):
+        return part
+    indices = list(part.indices)
+    body: list[Expr] = []
+    for factor in factors(part.body):
+        outside = {*indices, *free(part.body)}
+        if isinstance(factor, Fold) and factor.op == "sum" and not outside & {*factor.indices}:
+            indices += factor.indices
+            body += factors(factor.body)
+        else:
+            body.append(factor)
+    return Fold("sum", tuple(indices), chain("mul", body))
