@@ -7,6 +7,7 @@ from enum import Enum
 from functools import cached_property
 
 from fuseflow.compiler.expr import Access, Statement
+from fuseflow.compiler.parse import NAME
 from fuseflow.samml.errors import ParseError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.values import Number
@@ -241,6 +242,12 @@ class Program:
                 raise ProgramError(
                     f"{title} has statements {region.start} to {region.stop} of "
                     f"{len(self.statements)}: give it one or more of the program's",
+                    Part.REGION,
+                    number,
+                )
+            if region.name and NAME.fullmatch(region.name) is None:
+                raise ProgramError(
+                    f"region '{region.name}': name it with ASCII letters, digits and _",
                     Part.REGION,
                     number,
                 )
