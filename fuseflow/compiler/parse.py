@@ -60,7 +60,7 @@ def parse(text: str) -> Statement:
 class StatementReader:
     """Recursive descent over the tokens of one statement.
 
-    A reader of a larger language changes `tokens`, `error` and `ends`.
+    A reader of a larger language changes `tokens`, `error`, `ends` and `ending`.
 
     Parameters
     ----------
@@ -69,6 +69,8 @@ class StatementReader:
 
     ends: tuple[str, ...] = (END,)
     """The tokens that may stand behind a statement."""
+    ending = END
+    """What errors call them."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -282,7 +284,7 @@ class StatementReader:
     def end(self) -> None:
         """Make sure that the statement ends here."""
         if self.token not in self.ends:
-            raise self.wanted(END)
+            raise self.wanted(self.ending)
 
     def wanted(self, what: str) -> ParseError:
         """Return the error that the next token is not what it must be."""

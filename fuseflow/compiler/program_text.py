@@ -44,10 +44,9 @@ def read_program(path: str | PathLike[str]) -> Program:
         raise ParseError(
             f"cannot read '{path}': byte {error.start + 1} is not UTF-8; save it as UTF-8 text"
         ) from None
-    except OSError as error:
-        raise ParseError(
-            f"cannot read '{path}': {error.strerror or error}; give the file of a program"
-        ) from None
+    except (OSError, ValueError) as error:  # a path that holds a null byte is a ValueError
+        reason = getattr(error, "strerror", None) or error
+        raise ParseError(f"cannot read '{path}': {reason}; give the file of a program") from None
     return parse_program(text, str(path))
 
 
@@ -92,6 +91,7 @@ class _ProgramReader(StatementReader):
     """Recursive descent over the tokens of a program."""
 
     ends = ("\n", ";", "}", END)
+    ending = "the end of the line"
 
     def __init__(self, text: str, title: str) -> None:
         self._title = title
@@ -126,7 +126,7 @@ class _ProgramReader(StatementReader):
 
     def shown(self) -> str:
         """Return what an error calls the next token."""
-        return "the end of the line" if self.token == "\n" else super().shown()
+        return self.ending if self.token == "\n" else super().shown()
 
     def program(self) -> Program:
         """Read the whole program."""
