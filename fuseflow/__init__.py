@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fuseflow.api import Program, RunResult, VerifyResult, compile, load
     from fuseflow.compiler.expr import Statement
     from fuseflow.compiler.parse import einsum
+    from fuseflow.compiler.program_text import parse_program, print_program, read_program
     from fuseflow.samml.errors import FuseFlowError
     from fuseflow.samml.formats import Format
     from fuseflow.samml.values import ValueType, value_type
@@ -27,6 +28,9 @@ _HOMES = {
     "compile": "fuseflow.api",
     "einsum": "fuseflow.compiler.parse",
     "load": "fuseflow.api",
+    "parse_program": "fuseflow.compiler.program_text",
+    "print_program": "fuseflow.compiler.program_text",
+    "read_program": "fuseflow.compiler.program_text",
     "value_type": "fuseflow.samml.values",
 }
 
@@ -42,6 +46,9 @@ __all__ = [
     "compile",
     "einsum",
     "load",
+    "parse_program",
+    "print_program",
+    "read_program",
     "value_type",
 ]
 

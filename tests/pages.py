@@ -53,10 +53,10 @@ def headings(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in found}
 
 
-def examples(page: Path) -> list[Example]:
-    """Return the statements of a page's ``fuseflow`` blocks."""
+def examples(page: Path, language: str = "fuseflow") -> list[Example]:
+    """Return the statements, or programs of one line, of a page's blocks of a language."""
     found: list[Example] = []
-    for line in "".join(blocks(page, "fuseflow")).splitlines():
+    for line in "".join(blocks(page, language)).splitlines():
         if line.startswith(" "):
             key, _, value = line.strip().partition(":")
             found[-1].facts[key] = value.strip()

@@ -7,9 +7,12 @@ import pytest
 
 from docs import generate
 from fuseflow.compiler import parse
+from fuseflow.compiler.groups import GROUPS
 from fuseflow.compiler.masks import push_masks
+from fuseflow.compiler.program_text import parse_program, print_program
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.catalog import CATALOG
+from fuseflow.samml.errors import ParseError
 from fuseflow.samml.graph import Role
 from fuseflow.samml.text import parse_graph
 from fuseflow.samml.values import VALUE_TYPES
@@ -128,6 +131,26 @@ def test_a_refusal_of_the_language(example: Example, tmp_path: Path) -> None:
     refused = call("compile", example.text, *example.options, "-o", tmp_path / "graph")
     assert refused.exit_code == 1
     assert refused.stderr.endswith(f"{example.facts['refused']}\n")
+
+
+@pytest.mark.parametrize("text", blocks(LANGUAGE, "program"))
+def test_a_program_of_the_language(text: str) -> None:
+    program = parse_program(text)
+    assert parse_program(print_program(program)) == program
+    written_out = re.findall(r"^  # (.*)$", text, re.MULTILINE)
+    assert written_out in ([], list(map(str, program.statements)))
+
+
+def test_the_language_page_writes_every_group_out() -> None:
+    shown = re.findall(r"(?m)^\w.* = (\w+)\[.*\n  # ", "".join(blocks(LANGUAGE, "program")))
+    assert set(shown) == set(GROUPS)
+
+
+@pytest.mark.parametrize("example", examples(LANGUAGE, "refused"), ids=str)
+def test_a_refused_program_of_the_language(example: Example) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_program(example.text)
+    assert str(caught.value).endswith(example.facts["refused"])
 
 
 def test_python_on_the_language_page_prints_what_it_says() -> None:

@@ -47,7 +47,8 @@ class Constant(_Compound):
     number: Number
 
     def __str__(self) -> str:
-        return str(self.number)
+        # Only `where` has a word for infinity: elsewhere it is a number that is too large.
+        return str(self.number).replace("inf", "1e999")
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,7 @@ class Unary(_Compound):
     def __str__(self) -> str:
         if self.op != "neg":
             return f"{self.op}({self.operand})"
-        tight = isinstance(self.operand, Access | Unary | Fold)
-        return f"-{self.operand}" if tight else f"-({self.operand})"
+        return f"-{_factor(self.operand, ())}"
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,19 @@ class Binary(_Compound):
     def __str__(self) -> str:
         sign = BINARY[self.op]
         if self.op in ("max", "min"):
-            return f"{sign}({self.left}, {self.right})"
+            return f"{sign}({', '.join(map(str, _arguments(self.op, self)))})"
         if self.op in ("mul", "div"):
             return f"{_factor(self.left, ('mul', 'div'))} {sign} {_factor(self.right, ())}"
         return f"{self.left} {sign} {_factor(self.right, ('mul', 'div', 'max', 'min'))}"
+
+
+def _arguments(op: str, expr: "Expr") -> tuple["Expr", ...]:
+    """Return the operands of a chain of one operation that leans to the left."""
+    match expr:
+        case Binary(inner, left, right) if inner == op:
+            return (*_arguments(op, left), right)
+        case _:
+            return (expr,)
 
 
 def _factor(expr: "Expr", bare: tuple[str, ...]) -> str:

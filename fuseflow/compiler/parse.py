@@ -1,6 +1,8 @@
 """The two ways to write a statement: ``X(i,j) = B(i,k) * C(k,j)`` and ``ik,kj->ij``."""
 
+import math
 import re
+from collections.abc import Iterator
 from typing import Protocol
 
 from fuseflow.compiler.expr import (
@@ -13,18 +15,27 @@ from fuseflow.compiler.expr import (
     Fold,
     Statement,
     Unary,
+    Where,
+    chain,
 )
+from fuseflow.compiler.groups import GROUPS
 from fuseflow.samml.errors import ParseError
-from fuseflow.samml.values import number
+from fuseflow.samml.values import Number, number
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
-    r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<mark>[=+\-*(),\[\]]))"
-)
+NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+FUNCTIONS = (*UNARY, "max", "min", "where")
+"""Names that no tensor can have before a parenthesis."""
+END = "the end"
+"""The token behind the last one."""
+
+_TOKEN = re.compile(rf"\s*({NAME.pattern}|{NUMBER.pattern}|[=+\-*/(),\[\]])")
+_SIGNS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 _WHOLE_DIGITS = 18
 """Numbers of more digits are read as floating point, as every number with a point is."""
-_END = "the end"
+_DEEPEST = 50
+_MOST_OPERATIONS = 150
+"""Every walk over an expression may be recursive: these bounds keep it within Python's stack."""
 
 
 def parse(text: str) -> Statement:
@@ -34,95 +45,157 @@ def parse(text: str) -> Statement:
     ----------
     text : str
         Such as ``x(i) = b(i) - C(i,j) * d(j)``; scalars are bare names. There are numbers, a
-        leading ``-``, ``relu(e)``, ``abs(e)``, ``max(e, ...)``, ``min(e, ...)``, and folds
-        ``sum[j](e)``, ``max[j,k](e)``, ``min[j](e)``.
+        leading ``-``, ``relu(e)``, ``abs(e)``, ``exp(e)``, ``rsqrt(e)``, ``max(e, ...)``,
+        ``min(e, ...)``, masks ``where(M(i,j), e, -inf)``, and folds ``sum[j](e)``,
+        ``max[j,k](e)``, ``min[j](e)``.
 
     Raises
     ------
     ParseError
         Names the position (from 1) and what was expected there.
     """
-    return _Parser(text).statement()
+    return StatementReader(text).statement()
 
 
-class _Parser:
-    """Recursive descent over the tokens of one statement."""
+class StatementReader:
+    """Recursive descent over the tokens of one statement.
+
+    A reader of a larger language changes `tokens`, `error`, `ends` and `ending`.
+
+    Parameters
+    ----------
+    text : str
+    """
+
+    ends: tuple[str, ...] = (END,)
+    """The tokens that may stand behind a statement."""
+    ending = END
+    """What errors call them."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: list[tuple[str, int]] = []
-        position = 0
-        end = len(text.rstrip())
-        while position < end:
-            match = _TOKEN.match(text, position)
+        self._tokens = [*self.tokens(), (END, len(text.rstrip()))]
+        self._at = 0
+        self._depth = 0
+        self._operations = 0
+
+    def tokens(self) -> Iterator[tuple[str, int]]:
+        """Yield every token with its position."""
+        place, end = 0, len(self.text.rstrip())
+        while place < end:
+            match = _TOKEN.match(self.text, place)
             if match is None:
-                position += len(text[position:]) - len(text[position:].lstrip())
-                raise ParseError(
-                    f"unexpected '{text[position]}' at position {position + 1} of '{text}'"
-                )
-            group = match.lastgroup or "mark"
-            self.tokens.append((match[group], match.start(group)))
-            position = match.end()
-        self.tokens.append((_END, end))
-        self.at = 0
+                place += len(self.text[place:]) - len(self.text[place:].lstrip())
+                raise self.error(f"unexpected '{self.text[place]}'", place)
+            yield match[1], match.start(1)
+            place = match.end()
+
+    def error(self, problem: str, place: int) -> ParseError:
+        """Return the error of a place in the text."""
+        return ParseError(f"{problem} at position {place + 1} of '{self.text}'")
+
+    @property
+    def token(self) -> str:
+        """The next token."""
+        return self._tokens[self._at][0]
+
+    @property
+    def following(self) -> str:
+        """The token behind the next one."""
+        return self._tokens[min(self._at + 1, len(self._tokens) - 1)][0]
+
+    @property
+    def place(self) -> int:
+        """Where the next token stands."""
+        return self._tokens[self._at][1]
 
     def statement(self) -> Statement:
+        """Read a whole statement."""
         target = self.access()
         self.expect("=")
-        value = self.sum()
-        self.expect(_END)
+        value = self.value()
+        self.end()
         return Statement(target, value)
 
+    def value(self) -> Expr:
+        """Read the right-hand side of a statement."""
+        self._operations = 0
+        return self.sum()
+
     def sum(self) -> Expr:
-        left = self.product()
-        while (operator := self.take("+", "-")) is not None:
-            left = Binary("add" if operator == "+" else "sub", left, self.product())
+        """Read a sum of products."""
+        left = self._product()
+        while (sign := self.take("+", "-")) is not None:
+            left = self._binary(_SIGNS[sign], left, self._product())
         return left
 
-    def product(self) -> Expr:
-        left = self.factor()
-        while self.take("*"):
-            left = Binary("mul", left, self.factor())
+    def _product(self) -> Expr:
+        left = self._factor()
+        while (sign := self.take("*", "/")) is not None:
+            left = self._binary(_SIGNS[sign], left, self._factor())
         return left
 
-    def factor(self) -> Expr:
-        if not self.take("-"):
-            return self.atom()
-        operand = self.factor()
+    def _binary(self, op: str, left: Expr, right: Expr) -> Expr:
+        self._operations += 1
+        if self._operations > _MOST_OPERATIONS:
+            raise self.error(
+                f"more than {_MOST_OPERATIONS} operations in one statement: split it", self.place
+            )
+        return Binary(op, left, right)
+
+    def _factor(self) -> Expr:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self.error(f"nested deeper than {_DEEPEST}: split the statement", self.place)
+        expr = self._negation() if self.take("-") else self._atom()
+        self._depth -= 1
+        return expr
+
+    def _negation(self) -> Expr:
+        operand = self._factor()
         if isinstance(operand, Constant):
             return Constant(-operand.number)
         return Unary("neg", operand)
 
-    def atom(self) -> Expr:
+    def _atom(self) -> Expr:
         if self.take("("):
             inner = self.sum()
             self.expect(")")
             return inner
-        token, _ = self.tokens[self.at]
-        if token[0].isdigit() or token[0] == ".":
-            self.at += 1
-            whole = token.isdigit() and len(token) <= _WHOLE_DIGITS
-            return Constant(int(token) if whole else number(float(token)))
-        following = self.tokens[self.at + 1][0] if token != _END else _END
-        if token in FOLDS and following == "[":
-            return self.fold()
-        if token in (*UNARY, "max", "min") and following == "(":
-            return self.function()
+        if NUMBER.fullmatch(self.token):
+            return Constant(self._number())
+        if self.token in FOLDS and self.following == "[":
+            return self._fold()
+        if self.token in GROUPS and self.following == "[":
+            raise self.group_error()
+        if self.token in FUNCTIONS and self.following == "(":
+            return self._where() if self.token == "where" else self._function()
         return self.access()
 
-    def fold(self) -> Expr:
+    def group_error(self) -> ParseError:
+        """Return the error that the next token names a group where an expression must stand."""
+        return self.error(
+            f"'{self.token}' stands for several statements: give it the whole right-hand side of a "
+            "statement in a program",
+            self.place,
+        )
+
+    def _fold(self) -> Expr:
         op = self.name("a fold")
-        self.expect("[")
-        indices = [self.name("an index")]
-        while self.take(","):
-            indices.append(self.name("an index"))
-        self.expect("]")
+        indices = self.bracket()
         self.expect("(")
         body = self.sum()
         self.expect(")")
-        return Fold(op, tuple(dict.fromkeys(indices)), body)
+        return Fold(op, indices, body)
 
-    def function(self) -> Expr:
+    def bracket(self) -> tuple[str, ...]:
+        """Read index variables in brackets; one that is repeated counts once."""
+        self.expect("[")
+        indices = self.names("an index")
+        self.expect("]")
+        return tuple(dict.fromkeys(indices))
+
+    def _function(self) -> Expr:
         op = self.name("a function")
         self.expect("(")
         value = self.sum()
@@ -130,47 +203,96 @@ class _Parser:
             self.expect(")")
             return Unary(op, value)
         self.expect(",")
-        value = Binary(op, value, self.sum())
+        value = self._binary(op, value, self.sum())
         while self.take(","):
-            value = Binary(op, value, self.sum())
+            value = self._binary(op, value, self.sum())
         self.expect(")")
         return value
 
-    def access(self) -> Access:
-        name = self.name("a tensor")
-        if not self.take("("):
-            return Access(name)
-        if self.take(")"):
-            return Access(name)
-        indices = [self.name("an index")]
-        while self.take(","):
-            indices.append(self.name("an index"))
+    def _where(self) -> Expr:
+        self.name("a function")
+        self.expect("(")
+        mask = self.access("a mask, which is one tensor")
+        if self.token != ",":
+            raise self.wanted("',' behind the mask, which is one tensor")
+        self.expect(",")
+        body = self.sum()
+        self.expect(",")
+        fill = self.fill()
         self.expect(")")
-        return Access(name, tuple(indices))
+        return Where(mask, body, fill)
+
+    def fill(self) -> Number:
+        """Read a number, ``inf`` or ``-inf``."""
+        sign = -1 if self.take("-") else 1
+        if self.take("inf"):
+            return sign * math.inf
+        if not NUMBER.fullmatch(self.token):
+            raise self.wanted("a number, inf or -inf")
+        return sign * self._number()
+
+    def number(self, what: str) -> Number:
+        """Read a number with or without a sign; `what` describes it in an error."""
+        sign = -1 if self.take("-") else 1
+        if not NUMBER.fullmatch(self.token):
+            raise self.wanted(what)
+        return sign * self._number()
+
+    def _number(self) -> Number:
+        token = self.token
+        self._at += 1
+        whole = token.isdigit() and len(token) <= _WHOLE_DIGITS
+        return int(token) if whole else number(float(token))
+
+    def access(self, what: str = "a tensor") -> Access:
+        """Read a tensor at index variables."""
+        if self.token in FUNCTIONS and self.following == "(":
+            raise self.wanted(what)
+        name = self.name(what)
+        if not self.take("(") or self.take(")"):
+            return Access(name)
+        indices = self.names("an index")
+        self.expect(")")
+        return Access(name, indices)
+
+    def names(self, what: str) -> tuple[str, ...]:
+        """Read one or more names between commas."""
+        names = [self.name(what)]
+        while self.take(","):
+            names.append(self.name(what))
+        return tuple(names)
 
     def name(self, what: str) -> str:
-        token, _ = self.tokens[self.at]
-        if not (token[0].isalpha() or token[0] == "_") or token == _END:
+        """Read a name; `what` describes it in an error."""
+        if not NAME.fullmatch(self.token):
             raise self.wanted(what)
-        self.at += 1
-        return token
+        self._at += 1
+        return self._tokens[self._at - 1][0]
 
     def take(self, *marks: str) -> str | None:
-        token, _ = self.tokens[self.at]
-        if token not in marks:
+        """Read the next token if it is one of these."""
+        if self.token not in marks:
             return None
-        self.at += 1
-        return token
+        self._at += 1
+        return self._tokens[self._at - 1][0]
 
     def expect(self, mark: str) -> None:
-        if self.tokens[self.at][0] != mark:
-            raise self.wanted(mark if mark == _END else f"'{mark}'")
-        self.at += 1
+        """Read this token, which must come next."""
+        if self.take(mark) is None:
+            raise self.wanted(f"'{mark}'")
+
+    def end(self) -> None:
+        """Make sure that the statement ends here."""
+        if self.token not in self.ends:
+            raise self.wanted(self.ending)
 
     def wanted(self, what: str) -> ParseError:
-        token, position = self.tokens[self.at]
-        got = token if token == _END else f"'{token}'"
-        return ParseError(f"expected {what}, got {got} at position {position + 1} of '{self.text}'")
+        """Return the error that the next token is not what it must be."""
+        return self.error(f"expected {what}, got {self.shown()}", self.place)
+
+    def shown(self) -> str:
+        """Return what an error calls the next token."""
+        return END if self.token == END else f"'{self.token}'"
 
 
 class Named(Protocol):
@@ -201,24 +323,34 @@ def einsum(subscripts: str, *operands: Named | None, result: str = "X") -> State
     ParseError
         The subscripts are malformed or do not match the operands.
     """
+    parts, output = read_subscripts(subscripts)
+    if operands and len(operands) != len(parts):
+        raise ParseError(
+            f"subscripts '{subscripts}' name {len(parts)} operands, got {len(operands)}"
+        )
+    named: dict[str, Named] = {}
+    factors: list[Expr] = []
+    for position, part in enumerate(parts):
+        operand = operands[position] if operands else None
+        name = operand.name if operand is not None else chr(ord("A") + position)
+        if operand is not None and named.setdefault(name, operand) is not operand:
+            raise ParseError(f"two operands are named '{name}': rename one")
+        factors.append(Access(name, tuple(part)))
+    return Statement(Access(result, tuple(output)), chain("mul", factors))
+
+
+def read_subscripts(subscripts: str) -> tuple[list[str], str]:
+    """Return the letters of every operand and of the result.
+
+    Raises
+    ------
+    ParseError
+        There is something else than letters, commas and one ``->``.
+    """
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     parts = inputs.split(",")
     if not all(part.isascii() and (part.isalpha() or not part) for part in (*parts, output)):
         raise ParseError(f"subscripts '{subscripts}': use letters, commas and one '->'")
     if not arrow:
         output = "".join(sorted(c for c in set(inputs) - {","} if inputs.count(c) == 1))
-    if operands and len(operands) != len(parts):
-        raise ParseError(
-            f"subscripts '{subscripts}' name {len(parts)} operands, got {len(operands)}"
-        )
-    named: dict[str, Named] = {}
-    value: Expr | None = None
-    for position, part in enumerate(parts):
-        operand = operands[position] if operands else None
-        name = operand.name if operand is not None else chr(ord("A") + position)
-        if operand is not None and named.setdefault(name, operand) is not operand:
-            raise ParseError(f"two operands are named '{name}': rename one")
-        access = Access(name, tuple(part))
-        value = access if value is None else Binary("mul", value, access)
-    assert value is not None
-    return Statement(Access(result, tuple(output)), value)
+    return parts, output

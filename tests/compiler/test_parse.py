@@ -8,21 +8,28 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fuseflow.compiler import Access, Binary, Constant, Statement, Unary, einsum, parse
+<<<<<<< HEAD
 from fuseflow.compiler.expr import Expr
 from fuseflow.compiler.masks import push_masks
+=======
+from fuseflow.compiler.expr import BINARY, UNARY, Expr, Where
+>>>>>>> h2
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import ParseError
 from fuseflow.tensor import Tensor
 
-leaves = st.sampled_from(["A(i,j)", "B(j,k)", "c(k)", "d", "2", "-0.5", "sum[m](e(m))"]).map(
-    lambda text: parse(f"x=z+{text}").value.right
-)
+LEAVES = ("A(i,j)", "B(j,k)", "c(k)", "d", "2", "-0.5", "1e999", "sum[m](e(m))")
+leaves = st.sampled_from(LEAVES).map(lambda text: parse(f"x=z+{text}").value.right)
+
+
+FILLS = (0, 1.5, -2, math.inf, -math.inf)
 
 
 def compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     return st.one_of(
-        st.builds(Binary, st.sampled_from(["add", "sub", "mul", "max", "min"]), inner, inner),
-        st.builds(Unary, st.sampled_from(["neg", "abs", "relu"]), inner),
+        st.builds(Binary, st.sampled_from(list(BINARY)), inner, inner),
+        st.builds(Unary, st.sampled_from(UNARY), inner),
+        st.builds(Where, st.just(Access("A", ("i", "j"))), inner, st.sampled_from(FILLS)),
     )
 
 
@@ -32,6 +39,8 @@ def is_negated_number(value: Expr) -> bool:
             return (op == "neg" and isinstance(operand, Constant)) or is_negated_number(operand)
         case Binary(_, left, right):
             return is_negated_number(left) or is_negated_number(right)
+        case Where(_, body):
+            return is_negated_number(body)
         case _:
             return False
 
@@ -50,11 +59,31 @@ def test_precedence_and_spaces() -> None:
     minus = Binary("sub", a, b)
     assert parse(" x=a-b-c").value == Binary("sub", minus, c)
     assert parse("x = a + b*c").value == Binary("add", a, Binary("mul", b, c))
+    assert parse("x = a * b / c / d").value == Binary(
+        "div", Binary("div", Binary("mul", a, b), c), Access("d")
+    )
+    assert parse("x = a / (b * c)").value == Binary("div", a, Binary("mul", b, c))
     assert parse("x() = (a+b) * c").value == Binary("mul", Binary("add", a, b), c)
     assert parse("x = -a * b").value == Binary("mul", Unary("neg", a), b)
     assert parse("x = a - -1.5e1").value == Binary("sub", a, Constant(-15))
     assert parse("x = max(a, b, 2)").value == Binary("max", Binary("max", a, b), Constant(2))
+    assert str(parse("x = a/b*(c/d) - max(max(a,b),max(c,d))")) == (
+        "x = a / b * (c / d) - max(a, b, max(c, d))"
+    )
     assert str(parse("X(i,j)=B(i , k)*C(k,j)")) == "X(i,j) = B(i,k) * C(k,j)"
+
+
+def test_functions_and_masks() -> None:
+    a, mask = Access("a", ("i",)), Access("M", ("i",))
+    assert parse("x(i) = exp(a(i)) / rsqrt(2)").value == Binary(
+        "div", Unary("exp", a), Unary("rsqrt", Constant(2))
+    )
+    assert parse("x(i) = where(M(i), a(i), -inf)").value == Where(mask, a, -math.inf)
+    assert parse("x(i) = where(M(i), a(i), inf)").value == Where(mask, a, math.inf)
+    assert parse("x(i) = -where(M(i), a(i), -0.5)").value == Unary("neg", Where(mask, a, -0.5))
+    assert parse("x = exp + inf * where").value == Binary(
+        "add", Access("exp"), Binary("mul", Access("inf"), Access("where"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,6 +119,17 @@ def test_implicit_sums(text: str, order: str | None, meant: str) -> None:
         ("x = a *", "expected a tensor, got the end at position 8"),
         ("x = max(a)", "expected ',', got ')' at position 10"),
         ("x = sum[](a)", "expected an index, got ']' at position 9"),
+        ("x = exp(a, b)", "expected ')', got ',' at position 10"),
+        ("x = relu(i) + where(a + b, c, 0)", "expected ',' behind the mask, which is one tensor"),
+        ("x = where(2, c, 0)", "expected a mask, which is one tensor, got '2' at position 11"),
+        ("x = where(exp(a), c, 0)", "expected a mask, which is one tensor, got 'exp'"),
+        ("x = where(a, c)", "expected ',', got ')' at position 15"),
+        ("x = where(a, c, d)", "expected a number, inf or -inf, got 'd' at position 17"),
+        ("x = where(a, c, 1 + 1)", "expected ')', got '+' at position 19"),
+        ("exp(i) = a(i)", "expected a tensor, got 'exp' at position 1"),
+        ("x = a /", "expected a tensor, got the end at position 8"),
+        ("x = " + "-" * 60 + "a", "nested deeper than 50: split the statement at position 55"),
+        ("x = a" + " / a" * 151, "more than 150 operations in one statement: split it"),
         ("x = 2 + 3", "'x = 2 + 3' reads no tensor"),
         ("x = sum[j](a(i))", "'sum[j](a(i))' folds index 'j', which it does not use"),
         ("x(j) = sum[j](a(j))", "index 'j' of 'sum[j](a(j))' is also used outside"),
