@@ -31,6 +31,8 @@ from fuseflow.samml.text import print_graph, print_value
 from fuseflow.samml.values import INT32, VALUE_TYPES, ValueType
 
 Measure: TypeAlias = Callable[[Params, ValueType], int]
+Figures: TypeAlias = tuple[int | str, ...]
+"""One of every value type; a word where the type has none."""
 
 ROOT = Path(__file__).parent
 NOTICE = "<!-- Written by `python -m docs.generate`: do not edit. -->\n\n"
@@ -298,7 +300,8 @@ def _params(params: Sequence[Param]) -> str:
             f"`{param.name}`",
             param.wanted + ("" if param.least is None else f", {param.least} or more"),
             "required" if param.default is REQUIRED else f"`{print_value(param.default)}`",
-            param.doc,
+            param.doc
+            + (f"; {_names(param.floating)} of floating point only" if param.floating else ""),
         )
         for param in params
     ]
@@ -362,15 +365,18 @@ def _internals(entry: Primitive, params: Params) -> str:
     return _table(("stream", "fields", "rank", "depth"), rows) + "".join(tables) if rows else ""
 
 
-def _measure(entry: Primitive, params: Params, measure: Measure) -> dict[str, tuple[int, ...]]:
+def _measure(entry: Primitive, params: Params, measure: Measure) -> dict[str, Figures]:
     """Take a figure for every operation of a primitive, and there for every value type."""
-    operations = next((param.choices for param in entry.params if param.name == "op"), ("",))
+    named = next((param for param in entry.params if param.name == "op"), None)
+    floating = named.floating if named else ()
     return {
         op: tuple(
             measure(_completed(entry, {**params, "op": op}), value)
+            if value.is_float or op not in floating
+            else "none"
             for value in VALUE_TYPES.values()
         )
-        for op in operations
+        for op in (named.choices if named else ("",))
     }
 
 
@@ -383,10 +389,10 @@ def _figure(entry: Primitive, params: Params, measure: Measure) -> str:
 def _tabulate(entry: Primitive, params: Params, measure: Measure) -> str:
     """Tabulate a figure by operation and value type; those that do not differ stand together."""
     found = _measure(entry, params, measure)
-    operations: dict[tuple[int, ...], list[str]] = {}
+    operations: dict[Figures, list[str]] = {}
     for op, figures in found.items():
         operations.setdefault(figures, []).append(op)
-    types: dict[tuple[int, ...], list[str]] = {}
+    types: dict[Figures, list[str]] = {}
     for name, column in zip(VALUE_TYPES, zip(*operations, strict=True), strict=True):
         types.setdefault(column, []).append(name)
     if len(operations) == len(types) == 1:

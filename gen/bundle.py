@@ -74,7 +74,8 @@ def generate(graph: Graph, directory: Path | str, *, gated: bool = False) -> Bun
     OutputError
         The directory holds something that is not an earlier bundle.
     GraphError
-        The graph is ill-formed, never ends, or two of its names clash in the RTL.
+        The graph is ill-formed, never ends, has an operation without RTL, or two of its names
+        clash in the RTL.
     """
     description = manifest(graph, gated=gated)
     top = description["top"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from fuseflow.samml.streams import Kind
 from fuseflow.samml.values import Number, ValueType
+from sim_models.functions import quotient
 from sim_models.storage import Flags
 
 Read = Callable[[int], Number]
@@ -122,6 +123,7 @@ EXACT: dict[str, Callable[[Number, Number], Number]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
+    "div": quotient,
     "max": _greater,
     "min": _smaller,
 }

@@ -39,6 +39,8 @@ class Param:
         `REQUIRED` where there is none.
     least : int or None
         Smallest value of a number, or of every number of a list.
+    floating : tuple of str
+        The permitted words that a graph of an integer type may not use.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Param:
     doc: str
     default: Any = REQUIRED
     least: int | None = None
+    floating: tuple[str, ...] = ()
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -453,6 +456,7 @@ def _latency(op: str, value: ValueType) -> int:
     return {
         "add": value.adder, "sub": value.adder, "shift": value.adder,
         "mul": value.multiplier, "scale": value.multiplier,
+        "div": value.divider, "exp": value.exponential, "rsqrt": value.root,
     }.get(op, 1)  # fmt: skip
 
 
@@ -469,11 +473,18 @@ ALU = Primitive(
     summary="Combines two value streams element by element.",
     rule=(
         "Both operands have the same empty and close; empty: copy. max and min give NaN where an "
-        "operand is one, and -0 < +0. A `wide` product is in the wide type, which holds it "
-        "without rounding where the operands are narrower."
+        "operand is one, and -0 < +0. `div`, of floating point only, is the quotient rounded once: "
+        "x / 0 is an infinity, which is exact and raises no flag, and 0 / 0 is NaN. A `wide` "
+        "product is in the wide type, which holds it without rounding where the operands are "
+        "narrower."
     ),
     params=(
-        Param("op", ("add", "sub", "mul", "max", "min"), "the operation, a op b"),
+        Param(
+            "op",
+            ("add", "sub", "mul", "div", "max", "min"),
+            "the operation, a op b",
+            floating=("div",),
+        ),
         Param("wide", bool, "whether a product goes into a sum unrounded", False),
     ),
     inputs=lambda p: tuple(Input(n, ((n, (Kind.VAL,)),), "operand") for n in ("a", "b")),
@@ -486,10 +497,18 @@ UNARY = Primitive(
     summary="Applies a function of one value, or of a value and a constant, to every element.",
     rule=(
         "empty: copy. `neg` and `abs` change the sign alone; `relu` is max(x, +0); `scale` is "
-        "x * constant, `shift` x + constant, `max` and `min` compare with it, as alu does."
+        "x * constant, `shift` x + constant, `max` and `min` compare with it, as alu does. `exp` "
+        "and `rsqrt` (1 / sqrt x) are of floating point only and at most one unit in the last "
+        "place away from the correctly rounded value: rsqrt of +-0 is +-inf, which raises no flag, "
+        "below 0 it is NaN; exp of -inf is +0."
     ),
     params=(
-        Param("op", ("neg", "abs", "relu", "scale", "shift", "max", "min"), "the function"),
+        Param(
+            "op",
+            ("neg", "abs", "relu", "scale", "shift", "max", "min", "exp", "rsqrt"),
+            "the function",
+            floating=("exp", "rsqrt"),
+        ),
         Param("constant", float, "second operand of scale, shift, max and min", 0),
     ),
     inputs=lambda p: (Input("a", (("a", (Kind.VAL,)),), "operand"),),

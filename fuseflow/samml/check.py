@@ -119,6 +119,8 @@ def _param_problem(
         return " is missing"
     if not param.fits(value):
         return f" is '{value}', wanted {param.wanted}"
+    if value in param.floating and not graph.value.is_float:
+        return f": {graph.value.name} has no '{value}', only floating point has (--type fp32)"
     if param.name == "index" and value not in graph.indices:
         return f": index '{value}' is not declared"
     if param.name == "tensor" and value not in tensors:

@@ -7,12 +7,13 @@ if at once, since 53 >= 2 * 24 + 2.  Subnormals are read as zeros, and what is b
 smallest normal number is written as zero.
 """
 
+from sim_models.cycle.functions import BIAS_64, FRACTION_64, exponential, reciprocal_root
 from sim_models.cycle.jit import compiled, double_of, word_of
 from sim_models.cycle.layout import OVERFLOW, Memory
 
-ADD, SUB, MUL, MAX, MIN = range(5)
+ADD, SUB, MUL, DIV, EXP, RSQRT, MAX, MIN = range(8)
 
-FRACTION_64, BIAS_64, INFINITY_64 = 52, 1023, 0x7FF << 52
+INFINITY_64 = 0x7FF << 52
 MAGNITUDE_64 = (1 << 63) - 1
 
 
@@ -94,14 +95,26 @@ def convert(m: Memory, of: int, to: int, word: int) -> int:
 
 @compiled
 def combine(m: Memory, op: int, of: int, a: int, b: int) -> int:
-    """Combine two words of one type."""
+    """Combine two words of one type; exp and rsqrt leave the second one aside."""
     if op >= MAX:
         return _choose(op, of, a, b)
     if of >> 8 == 0:
         x, y = signed(a, of), signed(b, of)
         return _wrap(m, of, x + y if op == ADD else x - y if op == SUB else x * y)
-    u, v = _read(of, a), _read(of, b)
-    return _write(m, of, u + v if op == ADD else u - v if op == SUB else u * v)
+    return _write(m, of, _exact(op, _read(of, a), _read(of, b)))
+
+
+@compiled
+def _exact(op: int, a: float, b: float) -> float:
+    if op == ADD:
+        return a + b
+    if op == SUB:
+        return a - b
+    if op == MUL:
+        return a * b
+    if op == DIV:
+        return a / b
+    return exponential(a) if op == EXP else reciprocal_root(a)
 
 
 @compiled

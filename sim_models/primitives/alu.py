@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fuseflow.samml.tokens import Nested
 from sim_models.arithmetic import operation
-from sim_models.cycle.arith import ADD, MAX, MIN, MUL, SUB, combine, convert
+from sim_models.cycle.arith import ADD, DIV, MAX, MIN, MUL, SUB, combine, convert
 from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fuseflow.samml.units import UnitInstance
     from sim_models.cycle.build import Builder
 
-OPS = {"add": ADD, "sub": SUB, "mul": MUL, "max": MAX, "min": MIN}
+OPS = {"add": ADD, "sub": SUB, "mul": MUL, "div": DIV, "max": MAX, "min": MIN}
 P_OP, P_OF, P_TO = U_PARAMS, U_PARAMS + 1, U_PARAMS + 2
 
 

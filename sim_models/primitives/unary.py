@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from fuseflow.samml.tokens import Nested
 from sim_models.arithmetic import operation, reader, writer
-from sim_models.cycle.arith import ADD, MAX, MIN, MUL, combine
+from sim_models.cycle.arith import ADD, EXP, MAX, MIN, MUL, RSQRT, combine
 from sim_models.cycle.edges import head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_PARAMS, U_READS, Memory
 from sim_models.cycle.words import form
+from sim_models.functions import FUNCTIONS
 from sim_models.nested import map_fibers
 from sim_models.storage import NodeView
 
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from sim_models.cycle.build import Builder
 
 BINARY = {"relu": "max", "scale": "mul", "shift": "add", "max": "max", "min": "min"}
-OPS = {"relu": MAX, "scale": MUL, "shift": ADD, "max": MAX, "min": MIN, "neg": MUL, "abs": MAX}
+OPS = {
+    "relu": MAX, "scale": MUL, "shift": ADD, "max": MAX, "min": MIN, "neg": MUL, "abs": MAX,
+    "exp": EXP, "rsqrt": RSQRT,
+}  # fmt: skip
 CONSTANTS = {"relu": 0, "neg": -1, "abs": -1}
 P_OP, P_CONSTANT, P_FORM, P_ABS = range(U_PARAMS, U_PARAMS + 4)
 
@@ -36,11 +40,10 @@ def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
         def apply(a: tuple[int]) -> tuple[int]:
             return (combine_with(a[0], constant),)
     else:
-        read, write = reader(value), writer(value, node.flags)
+        read, exact, write = reader(value), FUNCTIONS[op], writer(value, node.flags)
 
         def apply(a: tuple[int]) -> tuple[int]:
-            number = read(a[0])
-            return (write(abs(number) if op == "abs" else -number),)
+            return (write(exact(read(a[0]))),)
 
     return {"out": map_fibers(apply, node.rank("a"), inputs["a"])}
 

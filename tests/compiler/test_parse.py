@@ -8,12 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fuseflow.compiler import Access, Binary, Constant, Statement, Unary, einsum, parse
-<<<<<<< HEAD
-from fuseflow.compiler.expr import Expr
-from fuseflow.compiler.masks import push_masks
-=======
 from fuseflow.compiler.expr import BINARY, UNARY, Expr, Where
->>>>>>> h2
+from fuseflow.compiler.masks import push_masks
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import ParseError
 from fuseflow.tensor import Tensor

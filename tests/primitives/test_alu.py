@@ -6,6 +6,7 @@ from fuseflow.samml.values import FP32, INT32, ValueType
 from tests.sim_models.dense import check_dense, dense_bench
 from tests.sim_models.harness import Bench, Port, bench, check, random_cases
 from tests.sim_models.words import (
+    FLOATS,
     TYPES,
     Words,
     apply,
@@ -18,7 +19,14 @@ from tests.sim_models.words import (
 from tests.strategies import map_leaves, random_nested
 
 OPS = ("add", "sub", "mul", "max", "min", "wide")
-each_op = pytest.mark.parametrize("op", OPS)
+CASES = [(op, value) for value in TYPES for op in OPS] + [("div", value) for value in FLOATS]
+
+
+def name_of(part: ValueType | str) -> str:
+    return part.name if isinstance(part, ValueType) else part
+
+
+each_case = pytest.mark.parametrize(("op", "value"), CASES, ids=name_of)
 each_type = pytest.mark.parametrize("value", TYPES, ids=lambda value: value.name)
 
 
@@ -35,8 +43,7 @@ def expected(op: str, value: ValueType, a: Words, b: Words) -> tuple[Words, bool
     return apply("mul", value.wide, x, y)
 
 
-@each_op
-@each_type
+@each_case
 def test_every_pair_of_edge_words(op: str, value: ValueType) -> None:
     a, b = edge_pairs(value)
     words, overflow = expected(op, value, a, b)
@@ -45,8 +52,9 @@ def test_every_pair_of_edge_words(op: str, value: ValueType) -> None:
     assert run.flags.overflow == overflow
 
 
-@pytest.mark.parametrize("op", OPS[:-1])
-@each_type
+@pytest.mark.parametrize(
+    ("op", "value"), [case for case in CASES if case[0] != "wide"], ids=name_of
+)
 def test_many_pairs_of_random_words(op: str, value: ValueType) -> None:
     a, b = random_pairs(value, 100_000, seed=7)
     words, overflow = expected(op, value, a, b)
@@ -73,9 +81,13 @@ def test_many_wide_products_summed_alone(value: ValueType) -> None:
         ("add", float("inf"), 3e38, False),
         ("sub", float("inf"), float("inf"), False),
         ("mul", float("inf"), 0.0, False),
+        ("div", 1e30, 1e-30, True),
+        ("div", 1e-30, 1e30, False),
+        ("div", 1.0, 0.0, False),
+        ("div", 0.0, 0.0, False),
     ],
 )
-def test_overflow_of_finite_operands_only(op: str, a: float, b: float, *, overflow: bool) -> None:
+def test_overflow_of_finite_results_only(op: str, a: float, b: float, *, overflow: bool) -> None:
     words = (FP32.encode(number) for number in (a, b))
     run = check(alu(op, 0, *((word,) for word in words), FP32))
     assert run.flags.overflow == overflow
@@ -86,7 +98,19 @@ def test_random(rng: random.Random) -> None:
     rank, value = rng.randrange(4), rng.choice(TYPES)
     left = random_nested(rng, rank, lambda rng: (random_word(rng, value),))
     right = map_leaves(left, rank, lambda _: (random_word(rng, value),))
-    check(alu(rng.choice(OPS), rank, left, right, value))
+    op = rng.choice((*OPS, "div") if value.is_float else OPS)
+    check(alu(op, rank, left, right, value))
+
+
+def test_division_by_zero() -> None:
+    numbers = [(1.0, 0.0, "inf"), (1.0, -0.0, "-inf"), (-1.0, 0.0, "-inf"), (0.0, -0.0, "nan"),
+               (float("inf"), -0.0, "-inf"), (-0.0, 3.0, "-0"), (1.0, float("-inf"), "-0"),
+               (float("inf"), float("inf"), "nan"), (-3.0, 1e-39, "-inf")]  # fmt: skip
+    left, right = ([(FP32.encode(pair[k]),) for pair in numbers] for k in (0, 1))
+    run = check(alu("div", 1, left, right, FP32))
+    results = [[(FP32.encode(float(text)),) for _, _, text in numbers]]
+    assert run.traces["to_out.in"].nested() == results
+    assert not run.flags.overflow
 
 
 @each_type
@@ -95,3 +119,5 @@ def test_latencies(value: ValueType) -> None:
     for op, latency in (("add", value.adder), ("mul", value.multiplier), ("max", 1)):
         run = check(alu(op, 0, (one,), (one,), value))
         assert run.cycles == 1 + latency + 1
+    if value.is_float:
+        assert check(alu("div", 0, (one,), (one,), value)).cycles == 1 + value.divider + 1

@@ -4,10 +4,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fuseflow.samml.values import BF16, FP32, INT8, INT32, Number, ValueType
+from fuseflow.samml.values import BF16, FP16, FP32, INT8, INT32, Number, ValueType
 from tests.sim_models.dense import check_dense, dense_bench
 from tests.sim_models.harness import Bench, Port, bench, check, random_cases
 from tests.sim_models.words import (
+    FLOATS,
     TYPES,
     Words,
     apply,
@@ -22,8 +23,17 @@ from tests.sim_models.words import (
 from tests.strategies import random_nested
 
 OPS = ("neg", "abs", "relu", "scale", "shift", "max", "min")
-each_op = pytest.mark.parametrize("op", OPS)
-each_type = pytest.mark.parametrize("value", TYPES, ids=lambda value: value.name)
+ELEMENTARY = ("exp", "rsqrt")
+CASES = [(op, value) for value in TYPES for op in (*OPS, *(ELEMENTARY if value.is_float else ()))]
+STEEP = 700
+"""Beyond it exp leaves float64 too, and every value type."""
+
+
+def name_of(part: ValueType | str) -> str:
+    return part.name if isinstance(part, ValueType) else part
+
+
+each_case = pytest.mark.parametrize(("op", "value"), CASES, ids=name_of)
 
 
 def unary(
@@ -40,10 +50,25 @@ def expected(op: str, value: ValueType, a: Words, constant: Number) -> tuple[Wor
             return wrap(value, change(a))
         with np.errstate(all="ignore"):
             native = change(numbers(value, a))
-            return patterns(value, native, native.astype(np.float64), native)
+            return patterns(value, native, native.astype(np.float64))
+    if op in ELEMENTARY:
+        return elementary(op, value, a)
     binary = {"relu": "max", "scale": "mul", "shift": "add"}.get(op, op)
     second = value.encode(0 if op == "relu" else constant)
     return apply(binary, value, a, np.full_like(a, second))
+
+
+def elementary(op: str, value: ValueType, a: Words) -> tuple[Words, bool]:
+    """Return the correctly rounded words: NumPy's float64 is closer than any tie among them."""
+    with np.errstate(all="ignore"):
+        x = numbers(value, a).astype(np.float64)
+        if op == "exp":
+            exact = np.exp(np.where(np.isinf(x), x, np.clip(x, -STEEP, STEEP)))
+        else:
+            exact = 1 / np.sqrt(x)
+    words = np.array([value.encode(number) for number in exact.tolist()], np.int64)
+    infinite = np.isin(words, [value.encode(np.inf), value.encode(-np.inf)])
+    return words, bool(np.any(infinite & np.isfinite(exact)))
 
 
 def constants(value: ValueType) -> list[Number]:
@@ -51,8 +76,7 @@ def constants(value: ValueType) -> list[Number]:
     return [*some, -0.0, 0.375, value.largest, value.smallest] if value.is_float else some
 
 
-@each_op
-@each_type
+@each_case
 def test_every_edge_word(op: str, value: ValueType) -> None:
     a = np.array(edge_words(value), np.int64)
     for constant in constants(value):
@@ -62,8 +86,7 @@ def test_every_edge_word(op: str, value: ValueType) -> None:
         assert run.flags.overflow == overflow
 
 
-@each_op
-@each_type
+@each_case
 def test_many_random_words(op: str, value: ValueType) -> None:
     a = random_words(value, 100_000, seed=3)
     constant = -1.3359375 if value.is_float else -77
@@ -72,11 +95,58 @@ def test_many_random_words(op: str, value: ValueType) -> None:
     check_dense(it, words, overflow=overflow)
 
 
+@pytest.mark.parametrize("op", ELEMENTARY)
+@pytest.mark.parametrize("value", [BF16, FP16], ids=name_of)
+def test_every_word_of_16_bits(op: str, value: ValueType) -> None:
+    a = np.arange(1 << 16)
+    words, overflow = elementary(op, value, a)
+    check_dense(dense_bench(value, {"a": a}, [("unary", "", {"op": op})]), words, overflow=overflow)
+
+
+def test_exp_of_every_size() -> None:
+    """Powers whose results are spread over the whole range of fp32, and around its two ends."""
+    rng = np.random.default_rng(5)
+    ends = np.log([FP32.smallest, FP32.largest])[:, None] + rng.normal(0, 1e-5, (2, 10_000))
+    powers = np.concatenate([rng.uniform(-90, 90, 50_000), ends.ravel()]).astype(np.float32)
+    a = powers.view(np.uint32).astype(np.int64)
+    words, overflow = elementary("exp", FP32, a)
+    assert overflow
+    check_dense(dense_bench(FP32, {"a": a}, [("unary", "", {"op": "exp"})]), words, overflow=True)
+
+
+@pytest.mark.parametrize(
+    ("op", "number", "result", "overflow"),
+    [
+        ("exp", "-inf", 0.0, False),
+        ("exp", "inf", float("inf"), False),
+        ("exp", "nan", float("nan"), False),
+        ("exp", "-0", 1.0, False),
+        ("exp", "-1e38", 0.0, False),
+        ("exp", "88.8", float("inf"), True),
+        ("exp", "1e38", float("inf"), True),
+        ("rsqrt", "0", float("inf"), False),
+        ("rsqrt", "-0", float("-inf"), False),
+        ("rsqrt", "-1e-39", float("-inf"), False),
+        ("rsqrt", "-1", float("nan"), False),
+        ("rsqrt", "-inf", float("nan"), False),
+        ("rsqrt", "inf", 0.0, False),
+        ("rsqrt", "0.25", 2.0, False),
+    ],
+)
+def test_ends_of_elementary_functions(
+    op: str, number: str, result: float, *, overflow: bool
+) -> None:
+    run = check(unary(op, 0, [(FP32.encode(float(number)),)], FP32))
+    assert run.traces["to_out.in"].nested() == [(FP32.encode(result),)]
+    assert run.flags.overflow == overflow
+
+
 @random_cases(20)
 def test_random(rng: random.Random) -> None:
     rank, value = rng.randrange(4), rng.choice(TYPES)
     streams = [random_nested(rng, rank, lambda rng: (random_word(rng, value),)) for _ in range(2)]
-    check(unary(rng.choice(OPS), rank, streams, value, rng.choice(constants(value))))
+    op = rng.choice((*OPS, *ELEMENTARY) if value.is_float else OPS)
+    check(unary(op, rank, streams, value, rng.choice(constants(value))))
 
 
 def test_the_lowest_integer_has_no_negative() -> None:
@@ -98,3 +168,6 @@ def test_latencies() -> None:
         for op in OPS:
             latency = {"shift": add, "scale": multiply}.get(op, 1)
             assert check(unary(op, 0, [(1,)], value, constant=1)).cycles == 1 + latency + 1
+    for value in FLOATS:
+        for op, latency in (("exp", value.exponential), ("rsqrt", value.root)):
+            assert check(unary(op, 0, [(1,)], value)).cycles == 1 + latency + 1

@@ -46,14 +46,14 @@ def test_all_problems_are_reported_at_once() -> None:
     nodes[1] = replace(nodes[1], params={"index": "z", "tensor": "b", "level": 0})
     nodes[2] = replace(nodes[2], params={"index": "i", "tensor": "c"})
     lost = replace(nodes[6].inputs[0], node="lost")
-    nodes[6] = replace(nodes[6], params={"op": "div"}, inputs=(lost, *nodes[6].inputs[1:]))
+    nodes[6] = replace(nodes[6], params={"op": "pow"}, inputs=(lost, *nodes[6].inputs[1:]))
     nodes[8] = replace(nodes[8], inputs=())
     with pytest.raises(GraphError) as caught:
         infer(replace(graph, nodes=tuple(nodes)))
     assert caught.value.problems == (
         "node 'b_i': parameter 'index': index 'z' is not declared",
         "node 'c_i': parameter 'level' is missing",
-        "node 'mul': parameter 'op' is 'div', wanted one of add, sub, mul, max, min",
+        "node 'mul': parameter 'op' is 'pow', wanted one of add, sub, mul, div, max, min",
         f"node 'mul', input '{lost.port}': no earlier stream 'lost.{lost.output}'",
         "node 'x_i': input 'crd' has 0 edges, wanted 1",
     )
@@ -107,7 +107,11 @@ PARAMETERS = [
      "parameter 'size': there is no tensor mode Z.0"),
     (node("n", "scan_dense", REF, index="k", size=Extent("A", 0), bound=1),
      "parameter 'bound' is '1', wanted yes or no"),
-    (node("n", "alu", op="div"), "parameter 'op' is 'div', wanted one of add, sub, mul, max, min"),
+    (node("n", "alu", op="pow"),
+     "parameter 'op' is 'pow', wanted one of add, sub, mul, div, max, min"),
+    *((node("n", primitive, op=op),
+       f"parameter 'op': int32 has no '{op}', only floating point has (--type fp32)")
+      for primitive, op in (("alu", "div"), ("unary", "exp"), ("unary", "rsqrt"))),
     (node("n", "accumulate", kept=3, size=()), "kept is 3 with 0 sizes, wanted 1 or 2"),
     (node("n", "accumulate", kept=1, size=(Extent("A", 0),) * 2),
      "kept is 1 with 2 sizes, wanted 1 or 2"),

@@ -121,7 +121,7 @@ def numbers(value: ValueType, words: Words) -> Any:
     return np.where(zero, sign, words).astype(PATTERN[value.bits]).view(NATIVE[value.name])
 
 
-def patterns(value: ValueType, native: Any, exact: Any, *operands: Any) -> tuple[Words, bool]:
+def patterns(value: ValueType, native: Any, exact: Any) -> tuple[Words, bool]:
     """Return the words of results, and whether one overflowed.
 
     Parameters
@@ -130,16 +130,13 @@ def patterns(value: ValueType, native: Any, exact: Any, *operands: Any) -> tuple
     native : ndarray
         Results of the native type.
     exact : ndarray of float64
-        The same before rounding.
-    *operands : ndarray
-        Overflow is what makes finite operands infinite.
+        The same before rounding; overflow is what makes a finite one infinite.
     """
     words = native.view(PATTERN[value.bits]).astype(np.int64)
     sign = words & 1 << value.bits - 1
     words = np.where(np.abs(exact) < value.smallest, sign, words)
     words = np.where(np.isnan(exact), value.nan, words)
-    finite = np.logical_and.reduce([np.isfinite(each.astype(np.float64)) for each in operands])
-    return words, bool(np.any(np.isinf(native.astype(np.float64)) & finite))
+    return words, bool(np.any(np.isinf(native.astype(np.float64)) & np.isfinite(exact)))
 
 
 def wrap(value: ValueType, exact: Words) -> tuple[Words, bool]:
@@ -150,7 +147,9 @@ def wrap(value: ValueType, exact: Words) -> tuple[Words, bool]:
 
 def apply(op: str, value: ValueType, a: Words, b: Words) -> tuple[Words, bool]:
     """Return ``a op b`` of one type and whether anything overflowed."""
-    functions: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+    functions: dict[str, Any] = {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+    }  # fmt: skip
     x, y = (numbers(value, each) if value.is_float else each for each in (a, b))
     with np.errstate(all="ignore"):
         native = functions[op](x, y) if op in functions else _chosen(op, x, y)
@@ -158,7 +157,7 @@ def apply(op: str, value: ValueType, a: Words, b: Words) -> tuple[Words, bool]:
             return wrap(value, native)
         x, y = x.astype(np.float64), y.astype(np.float64)
         exact = functions[op](x, y) if op in functions else native.astype(np.float64)
-        return patterns(value, native, exact, x, y)
+        return patterns(value, native, exact)
 
 
 def _chosen(op: str, x: Any, y: Any) -> Any:
@@ -175,7 +174,7 @@ def convert(of: ValueType, to: ValueType, words: Words) -> tuple[Words, bool]:
         return wrap(to, words)
     exact = numbers(of, words)
     with np.errstate(all="ignore"):
-        return patterns(to, exact.astype(NATIVE[to.name]), exact.astype(np.float64), exact)
+        return patterns(to, exact.astype(NATIVE[to.name]), exact.astype(np.float64))
 
 
 def folded(
