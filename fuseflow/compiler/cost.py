@@ -6,9 +6,11 @@ densities, a union their complement's.  Every scan, merge step, located referenc
 value counts one firing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from itertools import islice
+from math import inf, prod
+from typing import cast
 
 from fuseflow.compiler.declare import Sizes
 from fuseflow.compiler.expr import (
@@ -23,7 +25,7 @@ from fuseflow.compiler.expr import (
     free,
 )
 from fuseflow.compiler.lower import lower
-from fuseflow.compiler.order import check_order, orders
+from fuseflow.compiler.order import check_order, constraints, orders
 from fuseflow.compiler.plan import Plan, Section, plan, sections
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.errors import LoweringError
@@ -32,6 +34,12 @@ from fuseflow.samml.graph import Node
 
 DEFAULT_DENSITY = 0.1
 """Share of a compressed level's coordinates that are assumed stored."""
+
+EXHAUSTIVE = 200
+"""How many loop orders are all looked at; of more, the neighbours of the best are."""
+
+MOST_RANKED = 1500
+"""How many loop orders are looked at in all."""
 
 ACCUMULATE = 2.0
 """Firings of one accumulated value: it is taken once and, at worst, emitted once."""
@@ -132,6 +140,7 @@ def choose(
     sizes: Sizes,
     indices: Mapping[str, int],
     order: Sequence[str] | None = None,
+    priority: Sequence[str] = (),
 ) -> tuple[Plan, tuple[Node, ...]]:
     """Plan and lower the order given, or the cheapest of all that are allowed.
 
@@ -140,21 +149,77 @@ def choose(
     LoweringError
         The order given cannot be lowered, or no order can; names the reason of the cheapest.
     """
-    candidates: Iterable[tuple[str, ...]]
-    candidates = orders(problem) if order is None else (check_order(problem, order),)
-    ranked: list[tuple[float, int, Plan]] = []
-    reason: LoweringError | None = None
-    for number, candidate in enumerate(candidates):
-        try:
-            placed = plan(problem, candidate)
-        except LoweringError as error:
-            reason = reason or error
-            continue
-        ranked.append((estimate(problem, placed, sizes, indices), number, placed))
-    for _, _, placed in sorted(ranked, key=lambda entry: entry[:2]):
+    search = _Search(problem, sizes, indices)
+    if order is not None:
+        search.rank(check_order(problem, order))
+    else:
+        search.explore(priority)
+    for placed in search.ranked():
         try:
             return placed, lower(problem, placed)
         except LoweringError as error:
-            reason = reason or error
-    assert reason is not None, "there is at least one candidate"
-    raise reason
+            search.refuse(error)
+    assert search.reason is not None, "there is at least one candidate"
+    raise search.reason
+
+
+class _Search:
+    """Loop orders that have been looked at, with what they cost."""
+
+    def __init__(self, problem: Problem, sizes: Sizes, indices: Mapping[str, int]) -> None:
+        self.problem = problem
+        self.sizes = sizes
+        self.indices = indices
+        self.reason: LoweringError | None = None
+        self._costs: dict[tuple[str, ...], tuple[float, Plan | None]] = {}
+
+    def refuse(self, error: LoweringError) -> None:
+        """Keep the first reason why an order cannot be lowered."""
+        self.reason = self.reason or error
+
+    def rank(self, order: tuple[str, ...]) -> float:
+        """Return the estimate of an order; infinite where it cannot be planned."""
+        if order not in self._costs:
+            try:
+                placed = plan(self.problem, order)
+            except LoweringError as error:
+                self.refuse(error)
+                self._costs[order] = inf, None
+            else:
+                cost = estimate(self.problem, placed, self.sizes, self.indices)
+                self._costs[order] = cost, placed
+        return self._costs[order][0]
+
+    def ranked(self) -> Iterator[Plan]:
+        """Yield the plans, cheapest first; of equal ones, the first that was found."""
+        for _, placed in sorted(self._costs.values(), key=lambda entry: entry[0]):
+            if placed is not None:
+                yield placed
+
+    def explore(self, priority: Sequence[str]) -> None:
+        """Look at every order that is allowed, or climb from the first ones where they are many."""
+        allowed = orders(self.problem, priority)
+        for order in islice(allowed, EXHAUSTIVE):
+            self.rank(order)
+        if next(allowed, None) is None:
+            return
+        before = set(cast("Iterable[tuple[str, str]]", constraints(self.problem, priority).edges))
+        best = min(self._costs, key=lambda order: self.rank(order))
+        while len(self._costs) < MOST_RANKED:
+            better = min(_moved(best, before), key=self.rank, default=best)
+            if self.rank(better) >= self.rank(best):
+                return
+            best = better
+
+
+def _moved(order: tuple[str, ...], before: set[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Return the orders in which one variable stands elsewhere, as far as they are allowed."""
+    found: dict[tuple[str, ...], None] = {}
+    for start, index in enumerate(order):
+        rest = (*order[:start], *order[start + 1 :])
+        for end in range(len(order)):
+            moved = (*rest[:end], index, *rest[end:])
+            rank = {each: position for position, each in enumerate(moved)}
+            if all(rank[outer] < rank[inner] for outer, inner in before):
+                found[moved] = None
+    return list(found)

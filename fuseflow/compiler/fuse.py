@@ -39,10 +39,13 @@ class Fused:
         What is stored, in terms of the region's inputs.
     origin : dict of str to str
         The name that every index variable has in its statement.
+    users : dict of Access to str
+        The statement that reads or stores an access.
     """
 
     results: tuple[Result, ...]
     origin: dict[str, str]
+    users: dict[Access, str]
 
 
 def fuse(
@@ -65,7 +68,7 @@ def fuse(
         A mask is an intermediate.
     """
     fusion = _Fusion(statements, distinct=distinct)
-    return Fused(fusion.results(stored), fusion.origin)
+    return Fused(fusion.results(stored), fusion.origin, fusion.users)
 
 
 class _Fusion:
@@ -79,6 +82,7 @@ class _Fusion:
         self.meaning: dict[str, Place] = {}
         self.instances: dict[Access, Expr] = {}
         self.origin: dict[str, str] = {}
+        self.users: dict[Access, str] = {}
 
     def _check_masks(self, statement: Statement) -> None:
         for part in walk(statement.value):
@@ -104,16 +108,19 @@ class _Fusion:
             given = dict(zip(statement.target.indices, access.indices, strict=True))
             private = [i for i in statement.indices if i not in statement.target.indices]
             given |= self._rename(access.tensor, private, given)
-            self.instances[access] = Rewriter(lambda part: self._change(part, given))(
-                self.values[access.tensor]
-            )
+            self.instances[access] = Rewriter(
+                lambda part: self._change(part, given, access.tensor)
+            )(self.values[access.tensor])
         return self.instances[access]
 
-    def _change(self, part: Expr, given: dict[str, str]) -> Expr:
+    def _change(self, part: Expr, given: dict[str, str], user: str) -> Expr:
         match part:
             case Access(tensor, indices):
                 access = Access(tensor, tuple(given[index] for index in indices))
-                return self._instance(access) if tensor in self.statements else access
+                if tensor in self.statements:
+                    return self._instance(access)
+                self.users.setdefault(access, user)
+                return access
             case Fold(op, indices, body):
                 return Fold(op, tuple(given[index] for index in indices), body)
             case _:

@@ -1,13 +1,16 @@
 """Which loop orders a statement's storage formats allow, and why (DESIGN section 5.1)."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import networkx
 
+from fuseflow.compiler.expr import Access
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.formats import Format
 
 _nx = cast(Any, networkx)
 
@@ -20,36 +23,78 @@ MOST_ORDERS = 5040
 """How many topological orders are looked at: all of up to seven free variables."""
 
 
-def constraints(problem: Problem) -> Any:
+def constraints(problem: Problem, priority: Sequence[str] = ()) -> Any:
     """Build the partial order over index variables.
+
+    Parameters
+    ----------
+    problem : Problem
+    priority : sequence of str
+        Index variables that the user wants in this order.
 
     Returns
     -------
     networkx.DiGraph
-        An edge ``u -> v`` where some tensor stores ``v`` below ``u``; its ``reasons`` are the
-        accesses that say so, in statement order.
+        An edge ``u -> v`` where some tensor stores ``v`` below ``u``, or the user wants it there;
+        its ``reasons`` are the `Storage` and `Wish` that say so, in statement order. What a
+        producer and its consumer share has one name, so each constrains the other.
     """
     graph = _nx.DiGraph()
     graph.add_nodes_from(problem.indices)
+
+    def add(outer: str, inner: str, reason: Reason) -> None:
+        if not graph.has_edge(outer, inner):
+            graph.add_edge(outer, inner, reasons=[])
+        reasons = graph.edges[outer, inner]["reasons"]
+        if reason not in reasons:
+            reasons.append(reason)
+
     for access in (*problem.operands, *problem.targets):
+        form = problem.formats[access.tensor]
+        user = problem.users.get(access, "")
         for outer, inner in pairwise(problem.storage(access)):
-            if not graph.has_edge(outer, inner):
-                graph.add_edge(outer, inner, reasons=[])
-            reasons = graph.edges[outer, inner]["reasons"]
-            if access not in reasons:
-                reasons.append(access)
+            add(outer, inner, Storage(access, form, user))
+    wanted = [index for index in priority if index in problem.indices]
+    for outer, inner in pairwise(wanted):
+        add(outer, inner, Wish(tuple(priority)))
     return graph
 
 
-def orders(problem: Problem) -> Iterator[tuple[str, ...]]:
+@dataclass(frozen=True)
+class Storage:
+    """A tensor's format asks for an order; `user` is the statement that reads or stores it."""
+
+    access: Access
+    format: Format
+    user: str = ""
+
+    def __str__(self) -> str:
+        where = f" of {self.user}" if self.user and self.user != self.access.tensor else ""
+        return f"{self.access} in {self.format}{where}"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The user's order."""
+
+    order: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"the order {','.join(self.order)}"
+
+
+Reason: TypeAlias = Storage | Wish
+
+
+def orders(problem: Problem, priority: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
     """Yield the loop orders that every storage order allows, in a fixed sequence.
 
     Raises
     ------
     LoweringError
-        There is none: the storage orders contradict each other.
+        There is none: the storage orders contradict each other, or the user's.
     """
-    graph = constraints(problem)
+    graph = constraints(problem, priority)
     try:
         cycle = cast("list[tuple[str, str]]", _nx.find_cycle(graph))
     except _nx.NetworkXNoCycle:
@@ -57,8 +102,7 @@ def orders(problem: Problem) -> Iterator[tuple[str, ...]]:
             yield tuple(order)
         return
     steps = "; ".join(
-        f"{outer} before {inner} by {_reasons(problem, graph, outer, inner)}"
-        for outer, inner in cycle
+        f"{outer} before {inner} by {_reasons(graph, outer, inner)}" for outer, inner in cycle
     )
     raise OrderError(
         f"Fusion constraint violation at axis {cycle[0][0]}: no loop order satisfies {steps}; "
@@ -81,7 +125,7 @@ def check_order(problem: Problem, order: Sequence[str]) -> tuple[str, ...]:
         if rank[outer] > rank[inner]:
             raise OrderError(
                 f"Fusion constraint violation at axis {inner}: order '{','.join(order)}' needs "
-                f"{inner} before {outer}, but {_reasons(problem, graph, outer, inner)} stores "
+                f"{inner} before {outer}, but {_reasons(graph, outer, inner)} stores "
                 f"{outer} above {inner}; use an order with {outer} before {inner}, or store the "
                 "tensor in another mode order (--auto-convert)"
             )
@@ -103,6 +147,5 @@ def check_names(problem: Problem, order: Sequence[str]) -> None:
         )
 
 
-def _reasons(problem: Problem, graph: Any, outer: str, inner: str) -> str:
-    reasons = graph.edges[outer, inner]["reasons"]
-    return " and ".join(f"{access} in {problem.formats[access.tensor]}" for access in reasons)
+def _reasons(graph: Any, outer: str, inner: str) -> str:
+    return " and ".join(map(str, graph.edges[outer, inner]["reasons"]))

@@ -188,12 +188,12 @@ def compile_region(
     sizes = Sizes(known, dims or {}, capacities or {})
     fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
     given = _formats(results, formats or {}, known)
-    problem = Problem(results, given, fills, value, keep_explicit)
+    problem = Problem(results, given, fills, value, keep_explicit, fused.users)
     original = problem
     indices = index_sizes(problem, sizes)
     copies: tuple[Copy, ...] = ()
     try:
-        plan, nodes = choose(problem, sizes, indices, order)
+        plan, nodes = choose(problem, sizes, indices, order, priority)
     except LoweringError as error:
         if not auto_convert or (order is not None and not isinstance(error, OrderError)):
             raise

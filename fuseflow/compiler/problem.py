@@ -40,6 +40,8 @@ class Problem:
     value : ValueType
     keep_explicit : bool
         Whether a compressed result may store entries that equal its fill.
+    users : mapping of Access to str
+        Which statement of a fused region reads or stores an access.
 
     Raises
     ------
@@ -53,6 +55,7 @@ class Problem:
     fills: Mapping[str, Number] = field(default_factory=dict[str, Number])
     value: ValueType = INT32
     keep_explicit: bool = False
+    users: Mapping[Access, str] = field(default_factory=dict[Access, str])
 
     @classmethod
     def of(cls, statement: Statement, formats: Mapping[str, Format], **options: Any) -> "Problem":
