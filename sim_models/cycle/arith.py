@@ -111,6 +111,12 @@ def combine(m: Memory, op: int, of: int, a: int, b: int) -> int:
 
 
 @compiled
+def combine_as(m: Memory, op: int, of: int, to: int, a: int, b: int) -> int:
+    """Combine two words of one type to a word of another, which holds them exactly."""
+    return combine(m, op, to, convert(m, of, to, a), convert(m, of, to, b))
+
+
+@compiled
 def _exact(op: int, a: float, b: float) -> float:
     if op == ADD:
         return a + b

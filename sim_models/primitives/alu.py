@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fuseflow.samml.tokens import Nested
 from sim_models.arithmetic import operation
-from sim_models.cycle.arith import ADD, DIV, MAX, MIN, MUL, SUB, combine, convert
+from sim_models.cycle.arith import ADD, DIV, MAX, MIN, MUL, SUB, combine, combine_as
 from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -65,8 +65,7 @@ def step(m: Memory, u: int) -> None:
             return
         if shape < 256:
             of, to = m[u + P_OF], m[u + P_TO]
-            x, y = convert(m, of, to, m[a + S_FIELDS]), convert(m, of, to, m[b + S_FIELDS])
-            word = combine(m, m[u + P_OP], to, x, y)
+            word = combine_as(m, m[u + P_OP], of, to, m[a + S_FIELDS], m[b + S_FIELDS])
             if m[u + P_RELU] != 0:
                 word = combine(m, MAX, to, word, 0)
             m[m[u + U_BUNDLES]] = word

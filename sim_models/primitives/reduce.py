@@ -10,7 +10,7 @@ from fuseflow.samml.streams import Kind
 from fuseflow.samml.tokens import Nested
 from fuseflow.samml.values import ValueType
 from sim_models.arithmetic import Combine, Fold, operation
-from sim_models.cycle.arith import MUL, combine, convert
+from sim_models.cycle.arith import MUL, combine, combine_as, convert
 from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -97,31 +97,29 @@ def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
 @compiled
 def step(m: Memory, u: int) -> None:
     """Fire once an input token; room is needed where a fiber ends."""
-    e, other, factor = m[u + U_READS], m[u + U_READS + 1], m[u + P_FACTOR]
+    lefts, rights, factor = m[u + U_READS], m[u + U_READS + 1], m[u + P_FACTOR]
     while True:
-        s = head(m, u, e)
+        s = head(m, u, lefts)
         if s == 0:
             return
-        s2 = head(m, u, other) if factor != 0 else s
-        if s2 == 0:
+        other = head(m, u, rights) if factor != 0 else s
+        if other == 0:
             return
         empty, close = m[s + S_SHAPE] >> 8, m[s + S_SHAPE] & 255
         t = fire(m, u, 3 if factor != 0 else 1, 1 if close >= 1 else 0, 0, 0)
         if t < 0:
             return
-        if m[s2 + S_SHAPE] != m[s + S_SHAPE]:
+        if m[other + S_SHAPE] != m[s + S_SHAPE]:
             fail(m, u)
             return
         if empty == 0:
             word = m[s + S_FIELDS]
             if factor != 0:
-                to = m[u + P_OF]
-                x, y = convert(m, factor, to, word), convert(m, factor, to, m[s2 + S_FIELDS])
-                word = combine(m, MUL, to, x, y)
+                word = combine_as(m, MUL, factor, m[u + P_OF], word, m[other + S_FIELDS])
             _take(m, u, word)
-        pop(m, e, t)
+        pop(m, lefts, t)
         if factor != 0:
-            pop(m, other, t)
+            pop(m, rights, t)
         if close >= 1:
             m[m[u + U_BUNDLES]] = _total(m, u)
             m[u + S_COUNT] = 0
