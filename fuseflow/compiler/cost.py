@@ -172,7 +172,6 @@ def choose(
     else:
         search.explore(priority)
     tensors = declare(problem, sizes, indices)
-    stored = {name: each.positions for name, each in sizes.tensors.items()}
     found: list[Choice] = []
     for placed in search.ranked():
         try:
@@ -181,7 +180,7 @@ def choose(
             search.refuse(error)
             continue
         graph = prune(Graph("", problem.value, dict(indices), tensors, nodes))
-        found.append(Choice(placed, graph, forecast(graph, stored)))
+        found.append(Choice(placed, graph, forecast(graph, sizes.tensors)))
         if len(found) == MOST_LOWERED:
             break
     if found:

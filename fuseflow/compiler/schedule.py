@@ -50,6 +50,11 @@ class Expected:
     positions: tuple[int, ...]
     fill: Number
 
+    @property
+    def spread(self) -> tuple[float, ...]:
+        """Take the fibers to be of equal lengths."""
+        return (1.0,) * self.format.rank
+
 
 @dataclass(frozen=True)
 class Scheduled:
