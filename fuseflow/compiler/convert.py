@@ -45,18 +45,17 @@ class Repair:
     cost: float
 
 
-def repairs(
-    problem: Problem, sizes: Sizes, order: Sequence[str] | None
-) -> tuple[tuple[tuple[str, ...], Repair], ...]:
-    """Return every loop order (or the one given) with the copies that it needs.
+def repairs(problem: Problem, sizes: Sizes, order: Sequence[str] | None) -> tuple[Repair, ...]:
+    """Return problems with the copies that every loop order (or the one given) needs.
 
-    Orders that need the least conversion come first.
+    Those of the least conversion come first.
     """
     orders = (
         islice(permutations(problem.indices), MOST_ORDERS) if order is None else (tuple(order),)
     )
-    found = [(each, _repair(problem, sizes, each)) for each in orders]
-    return tuple(sorted(found, key=lambda entry: entry[1].cost))
+    found = [_repair(problem, sizes, each) for each in orders]
+    unique = {(each.copies, *each.problem.formats.items()): each for each in reversed(found)}
+    return tuple(sorted(unique.values(), key=lambda each: each.cost))
 
 
 def _repair(problem: Problem, sizes: Sizes, order: Sequence[str]) -> Repair:

@@ -18,19 +18,19 @@ slack       sets FIFO depths where forks meet again
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fuseflow.compiler.convert import Copy, repairs
+from fuseflow.compiler.convert import Copy, Repair, repairs
 from fuseflow.compiler.cost import Choice, choose
 from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, index_sizes
 from fuseflow.compiler.expr import Access, Result, Statement, accesses
 from fuseflow.compiler.forecast import Forecast
-from fuseflow.compiler.fuse import fuse
+from fuseflow.compiler.fuse import Fused, fuse
 from fuseflow.compiler.nest import global_nest
 from fuseflow.compiler.order import OrderError, check_names
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
 from fuseflow.compiler.table import FusionTable
-from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
@@ -186,70 +186,115 @@ def compile_region(
         read = {access.tensor for each in statements for access in each.operands}
         stored = [each.target.tensor for each in statements if each.target.tensor not in read]
     known = tensors if isinstance(tensors, Mapping) else {each.name: each for each in tensors}
-    fused = fuse(statements, stored, distinct=iteration == "global")
-    results = fused.results
-    if iteration == "global":
-        results = tuple(replace(each, value=global_nest(each.value)) for each in results)
-    sizes = Sizes(known, dims or {}, capacities or {})
-    fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
-    given = _formats(results, formats or {}, known)
-    problem = Problem(results, given, fills, value, keep_explicit, fused.users)
-    original = problem
-    indices = index_sizes(problem, sizes)
-    copies: tuple[Copy, ...] = ()
-    try:
-        choice = choose(problem, sizes, indices, order, priority)
-    except LoweringError as error:
-        if not auto_convert or (order is not None and not isinstance(error, OrderError)):
-            raise
-        problem, copies, choice = _repaired(problem, sizes, indices, order)
-    graph = replace(choice.graph, name=name or original.targets[-1].tensor)
-    graph = slack(graph, budget, floor)
-    wanted = {target.tensor: original.formats[target.tensor] for target in original.targets}
-    return Lowered(
-        graph,
+    region = _Region(
         tuple(statements),
-        original.operands,
-        original.targets,
-        choice.plan.order,
-        choice.plan.results,
-        dict(problem.formats),
-        copies,
-        wanted,
-        choice.forecast,
-        choice.table.kept(graph.nodes),
+        Sizes(known, dims or {}, capacities or {}),
+        {**(fills or {}), **{each.name: each.fill for each in known.values()}},
+        formats or {},
+        order,
+        priority,
+        value,
+        keep_explicit,
+        budget,
+        floor,
+        name,
     )
+    if iteration == "global":
+        fused = fuse(statements, stored, distinct=True)
+        merged = tuple(replace(each, value=global_nest(each.value)) for each in fused.results)
+        return region.compile(replace(fused, results=merged), convert=auto_convert)
+    fused = fuse(statements, stored)
+    apart = fuse(statements, stored, distinct=True)
+    try:
+        return region.compile(fused, convert=False)
+    except OrderError:
+        # Private variables of one name may ask for orders that those of two do not.
+        if apart.origin != fused.origin:
+            try:
+                return region.compile(apart, convert=False)
+            except LoweringError:
+                pass
+        if not auto_convert:
+            raise
+    except LoweringError:
+        if not auto_convert or order is not None:
+            raise
+    return region.compile(fused, convert=True)
 
 
-def _repaired(
-    problem: Problem, sizes: Sizes, indices: Mapping[str, int], order: Sequence[str] | None
-) -> tuple[Problem, tuple[Copy, ...], Choice]:
-    """Compile with copies of operands, for the order that needs the least conversion."""
-    if order is not None:
-        check_names(problem, order)
-    reason: LoweringError | None = None
-    for candidate, repair in repairs(problem, sizes, order):
-        tensors = dict(sizes.tensors)
-        capacities = dict(sizes.capacities)
-        for copy in repair.copies:
-            if copy.tensor in tensors:
-                tensors[copy.name] = Renamed(tensors[copy.tensor], copy.name, copy.format)
-            if isinstance(given := capacities.get(copy.tensor), int):
-                capacities[copy.name] = given
-        read = repair.problem.formats
-        with_copies = Sizes(
-            {name: each for name, each in tensors.items() if name in read},
-            sizes.dims,
-            {name: each for name, each in capacities.items() if name in read},
+@dataclass(frozen=True)
+class _Region:
+    """What statements are compiled with; see `compile_region`."""
+
+    statements: tuple[Statement, ...]
+    sizes: Sizes
+    fills: Mapping[str, Number]
+    formats: Mapping[str, Format | str]
+    order: Sequence[str] | None
+    priority: Sequence[str]
+    value: ValueType
+    keep_explicit: bool
+    budget: int
+    floor: int
+    name: str
+
+    def compile(self, fused: Fused, *, convert: bool) -> Lowered:
+        """Compile fused statements, in an order that they allow or with converted operands."""
+        given = _formats(fused.results, self.formats, self.sizes.tensors)
+        problem = Problem(
+            fused.results, given, self.fills, self.value, self.keep_explicit, fused.users
         )
-        try:
-            chosen = choose(repair.problem, with_copies, indices, candidate)
-        except LoweringError as error:
-            reason = reason or error
-            continue
-        return repair.problem, repair.copies, chosen
-    assert reason is not None, "there is at least one order"
-    raise reason
+        indices = index_sizes(problem, self.sizes)
+        if not convert:
+            return self._lower(problem, problem, self.sizes, indices, ())
+        if self.order is not None:
+            check_names(problem, self.order)
+        reason: LoweringError | None = None
+        for repair in repairs(problem, self.sizes, self.order):
+            sizes = _with_copies(self.sizes, repair)
+            try:
+                return self._lower(problem, repair.problem, sizes, indices, repair.copies)
+            except LoweringError as error:
+                reason = reason or error
+        assert reason is not None, "there is at least one order"
+        raise reason
+
+    def _lower(
+        self,
+        asked: Problem,
+        problem: Problem,
+        sizes: Sizes,
+        indices: dict[str, int],
+        copies: tuple[Copy, ...],
+    ) -> Lowered:
+        choice, graph = self._choose(problem, sizes, indices)
+        return Lowered(
+            replace(graph, name=self.name or asked.targets[-1].tensor),
+            self.statements,
+            asked.operands,
+            asked.targets,
+            choice.plan.order,
+            choice.plan.results,
+            dict(problem.formats),
+            copies,
+            {target.tensor: asked.formats[target.tensor] for target in asked.targets},
+            choice.forecast,
+            choice.table.kept(graph.nodes),
+        )
+
+    def _choose(
+        self, problem: Problem, sizes: Sizes, indices: dict[str, int]
+    ) -> tuple[Choice, Graph]:
+        """Choose an order whose FIFOs keep to the budget; recompute what would wait too long."""
+        reason: CapacityError | None = None
+        for share in (True, False):
+            for choice in choose(problem, sizes, indices, self.order, self.priority, share=share):
+                try:
+                    return choice, slack(choice.graph, self.budget, self.floor)
+                except CapacityError as error:
+                    reason = reason or error
+        assert reason is not None, "there is at least one choice"
+        raise reason
 
 
 def _formats(
@@ -275,3 +320,20 @@ def _formats(
     if unknown:
         raise LoweringError(f"'{'; '.join(map(str, targets))}' has no tensor '{unknown[0]}'")
     return chosen
+
+
+def _with_copies(sizes: Sizes, repair: Repair) -> Sizes:
+    """Return the sizes of what a repaired problem reads and stores."""
+    tensors = dict(sizes.tensors)
+    capacities = dict(sizes.capacities)
+    for copy in repair.copies:
+        if copy.tensor in tensors:
+            tensors[copy.name] = Renamed(tensors[copy.tensor], copy.name, copy.format)
+        if isinstance(given := capacities.get(copy.tensor), int):
+            capacities[copy.name] = given
+    read = repair.problem.formats
+    return Sizes(
+        {name: each for name, each in tensors.items() if name in read},
+        sizes.dims,
+        {name: each for name, each in capacities.items() if name in read},
+    )
