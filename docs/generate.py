@@ -55,6 +55,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "source": ({"fields": ("crd/crd", "val/val"), "levels": ("i", "j")},),
     "scan_dense": ({"bound": True}, {"bound": False}),
     "locate": ({"parent": True}, {"parent": False}),
+    "reduce": ({"multiply": False}, {"multiply": True}),
     "accumulate": ({"kept": 1, "size": (SIZE,)}, {"kept": 2, "size": (SIZE, SIZE)}),
     "drop_empty": ({"signal": 1, "heights": (1, 2)},),
 }

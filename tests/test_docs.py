@@ -1,6 +1,7 @@
 """The generated documentation is complete and fresh, and the examples of the language hold."""
 
 import re
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 import pytest
@@ -74,14 +75,16 @@ def test_ranks_are_relative_to_the_ranked_input() -> None:
     assert "| `outer` | out | `crd` (crd) | d-2 |" in accumulate
 
 
-@pytest.mark.parametrize("name", CATALOG)
-def test_a_page_tells_the_latencies_of_every_value_type(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "more"), [*((name, {}) for name in CATALOG), ("reduce", {"multiply": True})]
+)
+def test_a_page_tells_the_latencies_of_every_value_type(name: str, more: dict[str, bool]) -> None:
     entry = CATALOG[name]
     page = generate.PAGES[f"primitives/{name}.md"]()
     named = next((param for param in entry.params if param.name == "op"), None)
-    shown = _latencies(page)
+    shown = _latencies(page, "".join(f"With `{key}=yes`:" for key in more))
     for op in named.choices if named else ():
-        params = {"op": op, "kept": 1, "size": ()}
+        params = {"op": op, "kept": 1, "size": (), **more}
         given = {key: params[key] for key in params if key in {p.name for p in entry.params}}
         for kind in VALUE_TYPES.values():
             if named and op in named.floating and not kind.is_float:
@@ -92,10 +95,14 @@ def test_a_page_tells_the_latencies_of_every_value_type(name: str) -> None:
     assert bool(shown) == bool(named)
 
 
-def _latencies(page: str) -> dict[tuple[str, str], str]:
-    """Read the first table of latencies by operation and value type."""
+def _latencies(page: str, label: str) -> dict[tuple[str, str], str]:
+    """Read the first table of latencies, by operation and value type, that follows a label."""
     section = page.partition("## Latencies")[2].partition("## ")[0]
-    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
+    lines = section.partition(label)[2].splitlines() if label else section.splitlines()
+    table = dropwhile(lambda line: not line.startswith("|"), lines)
+    rows = [
+        line.strip("| ").split(" | ") for line in takewhile(lambda line: line[:1] == "|", table)
+    ]
     return {
         (op, kind): figure
         for row in rows[2:]

@@ -111,13 +111,18 @@ def _drop_empty(name: str, *heights: int) -> Setup:
     return Setup(name, "drop_empty", feeds, drains, {"signal": heights[0], "heights": heights})
 
 
+FACTORS = {"a": Feed(("a/val",)), "b": Feed(("b/val",))}
+
 ARITHMETIC = (
     *(
-        Setup(op, "alu", {"a": Feed(("a/val",)), "b": Feed(("b/val",))}, params={"op": op})
+        Setup(op, "alu", FACTORS, params={"op": op})
         for op in ("add", "sub", "mul", "max", "min")
     ),
-    Setup("wide", "alu", {"a": Feed(("a/val",)), "b": Feed(("b/val",))}, params={
-        "op": "mul", "wide": True}),
+    Setup("wide", "alu", FACTORS, params={"op": "mul", "wide": True}),
+    *(
+        Setup(f"{op}_relu", "alu", FACTORS, params={"op": op, "relu": True})
+        for op in ("add", "sub", "mul", "min")
+    ),
     *(
         Setup(op, "unary", {"a": Feed(("a/val",))}, params={"op": op})
         for op in ("neg", "abs", "relu")
@@ -126,6 +131,8 @@ ARITHMETIC = (
         Setup(f"{op}_by", "unary", {"a": Feed(("a/val",))}, params={"op": op, "constant": -7})
         for op in ("scale", "shift", "max", "min")
     ),
+    Setup("affine", "unary", {"a": Feed(("a/val",))}, params={
+        "op": "affine", "constant": -7, "offset": 5}),
     Setup("reduce", "reduce", {"val": Feed(VAL)}),
     Setup("reduce_wide", "reduce", {"val": Feed(SUM)}),
     Setup("reduce_unrounded", "reduce", {"val": Feed(SUM)}, params={"wide": True}),
@@ -134,6 +141,9 @@ ARITHMETIC = (
         for op in ("max", "min")
     ),
     Setup("reduce_onward", "reduce", {"val": Feed(VAL)}, params={"wide": True}),
+    Setup("reduce_products", "reduce", FACTORS, params={"multiply": True}),
+    Setup("reduce_products_onward", "reduce", FACTORS, params={"multiply": True, "wide": True}),
+    Setup("reduce_products_max", "reduce", FACTORS, params={"multiply": True, "op": "max"}),
     _accumulate("accumulate"),
     _accumulate("accumulate_wide", addend=SUM, banks=3),
     _accumulate("accumulate_onward", addend=SUM, wide=True),

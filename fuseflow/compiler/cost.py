@@ -12,7 +12,7 @@ from itertools import islice
 from math import inf, prod
 from typing import cast
 
-from fuseflow.compiler.declare import Sizes
+from fuseflow.compiler.declare import Sizes, declare
 from fuseflow.compiler.expr import (
     Access,
     Binary,
@@ -24,19 +24,24 @@ from fuseflow.compiler.expr import (
     accesses,
     free,
 )
+from fuseflow.compiler.forecast import Forecast, forecast
 from fuseflow.compiler.lower import lower
 from fuseflow.compiler.order import check_order, constraints, orders
 from fuseflow.compiler.plan import Plan, Section, plan, sections
 from fuseflow.compiler.problem import Problem
+from fuseflow.compiler.prune import prune
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LevelKind
-from fuseflow.samml.graph import Node
+from fuseflow.samml.graph import Graph
 
 DEFAULT_DENSITY = 0.1
 """Share of a compressed level's coordinates that are assumed stored."""
 
 EXHAUSTIVE = 200
 """How many loop orders are all looked at; of more, the neighbours of the best are."""
+
+MOST_LOWERED = 8
+"""How many of the cheapest orders are lowered, to choose among their graphs."""
 
 MOST_RANKED = 1500
 """How many loop orders are looked at in all."""
@@ -135,14 +140,26 @@ def estimate(problem: Problem, placed: Plan, sizes: Sizes, indices: Mapping[str,
     return work.cost
 
 
+@dataclass(frozen=True)
+class Choice:
+    """A plan that was lowered, its graph without slack, and what that is expected to do."""
+
+    plan: Plan
+    graph: Graph
+    forecast: Forecast
+
+
 def choose(
     problem: Problem,
     sizes: Sizes,
     indices: Mapping[str, int],
     order: Sequence[str] | None = None,
     priority: Sequence[str] = (),
-) -> tuple[Plan, tuple[Node, ...]]:
-    """Plan and lower the order given, or the cheapest of all that are allowed.
+) -> Choice:
+    """Plan and lower the order given, or the best of all that are allowed.
+
+    The cheapest by `estimate` are lowered; the one whose graph is expected to take the fewest
+    cycles is chosen.
 
     Raises
     ------
@@ -154,11 +171,21 @@ def choose(
         search.rank(check_order(problem, order))
     else:
         search.explore(priority)
+    tensors = declare(problem, sizes, indices)
+    stored = {name: each.positions for name, each in sizes.tensors.items()}
+    found: list[Choice] = []
     for placed in search.ranked():
         try:
-            return placed, lower(problem, placed)
+            nodes = lower(problem, placed)
         except LoweringError as error:
             search.refuse(error)
+            continue
+        graph = prune(Graph("", problem.value, dict(indices), tensors, nodes))
+        found.append(Choice(placed, graph, forecast(graph, stored)))
+        if len(found) == MOST_LOWERED:
+            break
+    if found:
+        return min(found, key=lambda each: (each.forecast.cycles, each.forecast.firings))
     assert search.reason is not None, "there is at least one candidate"
     raise search.reason
 

@@ -21,6 +21,7 @@ from fuseflow.compiler.visit import (
     Meet,
     Node,
     Use,
+    Within,
     following,
     visit,
 )
@@ -125,6 +126,8 @@ class Coiteration:
                 carried = [(use, "val")] if last else []
                 values = [use.running.background] if last else []
                 return Branch(use.arriving[0], [*carried], values, use.running.total)
+            case Within(left, right):
+                return self._within(scope, left, right, index)
             case Meet(left, right):
                 primitive = "intersect"
             case Join(left, right):
@@ -134,6 +137,15 @@ class Coiteration:
         return self._join(
             primitive, self._build(scope, left, index), self._build(scope, right, index), index
         )
+
+    def _within(
+        self, scope: list[Stream], left: Coordinates, right: Coordinates, index: str
+    ) -> Branch:
+        """Join with the bare coordinates of the left set first, so that none of them is lost."""
+        mask = self._build(scope, left, index)
+        bare = Branch(mask.stream, [], [], mask.total)
+        joined = self._join("union", bare, self._build(scope, right, index), index)
+        return self._join("intersect", mask, joined, index)
 
     def _extent(self, cursor: Cursor) -> Extent:
         tensor = cursor.access.tensor

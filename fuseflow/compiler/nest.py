@@ -5,7 +5,7 @@ default.  The global nest runs all loops around one product, as compilers withou
 stays available for comparison.  What is no sum of products keeps its place.
 """
 
-from fuseflow.compiler.expr import Expr, Fold, Rewriter, chain, factors, free
+from fuseflow.compiler.expr import Expr, Fold, Rewriter, chain, factors, free, walk
 
 
 def global_nest(expr: Expr) -> Expr:
@@ -18,11 +18,18 @@ def _merge(part: Expr) -> Expr:
         return part
     indices = list(part.indices)
     body: list[Expr] = []
-    for factor in factors(part.body):
-        outside = {*indices, *free(part.body)}
+    parts = factors(part.body)
+    for position, factor in enumerate(parts):
+        others = (*parts[:position], *parts[position + 1 :])
+        outside = {*indices, *free(part.body), *_bound(*others)}
         if isinstance(factor, Fold) and factor.op == "sum" and not outside & {*factor.indices}:
             indices += factor.indices
             body += factors(factor.body)
         else:
             body.append(factor)
     return Fold("sum", tuple(indices), chain("mul", body))
+
+
+def _bound(*exprs: Expr) -> set[str]:
+    """Return the index variables that folds within expressions are over."""
+    return {index for part in walk(*exprs) if isinstance(part, Fold) for index in part.indices}

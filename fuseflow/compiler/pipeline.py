@@ -3,38 +3,36 @@
 ==========  ======================================================================
 step        what it does
 ==========  ======================================================================
+fuse        puts statements into the results that need them
 order       collects the loop orders that the storage formats allow
 convert     makes copies of operands where no order is allowed (if asked for)
 plan        places every fold in an order
-cost        picks the cheapest order
+cost       picks the cheapest orders
 lower       builds the nodes: co-iteration, values, folds, drops, writers
 prune       removes what nobody reads
+forecast    tells the best of the cheapest orders by their graphs
 slack       sets FIFO depths where forks meet again
 ==========  ======================================================================
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from fuseflow.compiler.convert import Copy, repairs
-from fuseflow.compiler.cost import choose
-from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, declare, index_sizes
+from fuseflow.compiler.cost import Choice, choose
+from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, index_sizes
 from fuseflow.compiler.expr import Access, Result, Statement, accesses
+from fuseflow.compiler.forecast import Forecast
 from fuseflow.compiler.fuse import fuse
 from fuseflow.compiler.nest import global_nest
 from fuseflow.compiler.order import OrderError, check_names
 from fuseflow.compiler.parse import parse
-from fuseflow.compiler.plan import Plan
 from fuseflow.compiler.problem import Problem
-from fuseflow.compiler.prune import prune
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import Format
-from fuseflow.samml.graph import Graph, Node
+from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
-
-GraphPass: TypeAlias = Callable[[Graph], Graph]
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,8 @@ class Lowered:
         Operands that the graph reads in another format than their own.
     wanted : dict of str to Format
         What results are to be converted to, where the graph's format differs.
+    forecast : Forecast
+        What the graph is expected to do.
     """
 
     graph: Graph
@@ -69,6 +69,7 @@ class Lowered:
     formats: dict[str, Format]
     copies: tuple[Copy, ...]
     wanted: dict[str, Format]
+    forecast: Forecast
 
     @property
     def statement(self) -> Statement:
@@ -193,38 +194,31 @@ def compile_region(
     indices = index_sizes(problem, sizes)
     copies: tuple[Copy, ...] = ()
     try:
-        plan, nodes = choose(problem, sizes, indices, order, priority)
+        choice = choose(problem, sizes, indices, order, priority)
     except LoweringError as error:
         if not auto_convert or (order is not None and not isinstance(error, OrderError)):
             raise
-        problem, copies, sizes, plan, nodes = _repaired(problem, sizes, indices, order)
-    graph = Graph(
-        name or original.targets[-1].tensor,
-        value,
-        indices,
-        declare(problem, sizes, indices),
-        nodes,
-    )
-    passes: tuple[GraphPass, ...] = (prune, lambda graph: slack(graph, budget, floor))
-    for each in passes:
-        graph = each(graph)
+        problem, copies, choice = _repaired(problem, sizes, indices, order)
+    graph = replace(choice.graph, name=name or original.targets[-1].tensor)
+    graph = slack(graph, budget, floor)
     wanted = {target.tensor: original.formats[target.tensor] for target in original.targets}
     return Lowered(
         graph,
         tuple(statements),
         original.operands,
         original.targets,
-        plan.order,
-        plan.results,
+        choice.plan.order,
+        choice.plan.results,
         dict(problem.formats),
         copies,
         wanted,
+        choice.forecast,
     )
 
 
 def _repaired(
     problem: Problem, sizes: Sizes, indices: Mapping[str, int], order: Sequence[str] | None
-) -> tuple[Problem, tuple[Copy, ...], Sizes, Plan, tuple[Node, ...]]:
+) -> tuple[Problem, tuple[Copy, ...], Choice]:
     """Compile with copies of operands, for the order that needs the least conversion."""
     if order is not None:
         check_names(problem, order)
@@ -248,7 +242,7 @@ def _repaired(
         except LoweringError as error:
             reason = reason or error
             continue
-        return repair.problem, repair.copies, with_copies, *chosen
+        return repair.problem, repair.copies, chosen
     assert reason is not None, "there is at least one order"
     raise reason
 

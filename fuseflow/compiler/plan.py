@@ -122,6 +122,11 @@ class _Placing:
         depth = max((joint.index(index) + 1 for index in own[:first]), default=0)
         if kept:
             depth = min(inner)
+        if {*joint[:depth]} & {*loops}:
+            raise LoweringError(
+                f"order '{','.join(order)}' runs '{fold}' inside of loops over the same variable: "
+                f"use an order with {', '.join(kept)} before {', '.join(fold.indices)}"
+            )
         if len(kept) > MOST_KEPT:
             raise LoweringError(
                 f"{outside(order, fold, kept)}: an accumulator keeps at most {MOST_KEPT} levels; "

@@ -4,15 +4,18 @@ A program is cut into regions of consecutive statements; every region becomes on
 graphs run in order over shared arrays.  Where statements meet in one region nothing is stored.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from itertools import permutations
+from math import ceil, prod
+from typing import Any, TypeAlias, TypeVar
 
-from fuseflow.compiler.declare import Stored
+from fuseflow.compiler.declare import DEFAULT_POSITIONS, Stored
+from fuseflow.compiler.forecast import expected_positions
 from fuseflow.compiler.pipeline import Lowered, compile_region
 from fuseflow.compiler.program import Program
 from fuseflow.samml.errors import LoweringError
-from fuseflow.samml.formats import Format
+from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.values import INT32, Number, ValueType
 
 Cut: TypeAlias = tuple[tuple[int, int], ...]
@@ -20,6 +23,10 @@ Cut: TypeAlias = tuple[tuple[int, int], ...]
 
 FUSIONS = ("none", "regions", "full", "auto")
 """How a program is cut: a graph a statement, as its regions say, one graph, or by cost."""
+
+
+FREE_RANK = 3
+"""Largest rank at which every mode order is a candidate for what crosses regions."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +104,12 @@ class Scheduler:
         LoweringError, CapacityError
             A region cannot be compiled; names the way out.
         """
-        cut = self.cut(fusion)
-        regions: list[Lowered] = []
-        expected: dict[str, Stored] = {}
-        for start, stop in cut:
-            lowered = self._region(start, stop, expected)
-            regions.append(lowered)
-            expected |= {each.name: each for each in _expected(lowered)}
-        return Scheduled(self.program, cut, tuple(regions))
+        if fusion == "auto":
+            return self._best()
+        return self._cut(self.cut(fusion))
 
     def cut(self, fusion: str) -> Cut:
-        """Return the regions of a granularity."""
+        """Return the regions of a granularity that does not depend on cost."""
         count = len(self.program.statements)
         match fusion:
             case "none":
@@ -122,44 +124,127 @@ class Scheduler:
             case _:
                 raise LoweringError(f"unknown fusion '{fusion}': choose {', '.join(FUSIONS)}")
 
-    def _region(self, start: int, stop: int, expected: Mapping[str, Stored]) -> Lowered:
+    def _cut(self, cut: Cut) -> Scheduled:
+        """Compile the regions of a cut; what crosses them is stored as costs least in all."""
+        known: dict[str, Expected] = {}
+        chosen = {**self._formats(), **self.formats}
+        regions: list[Lowered] = []
+        for number, (start, stop) in enumerate(cut):
+            for name in self._stored(start, stop):
+                if name not in chosen and self._is_read(name, stop):
+                    chosen[name] = self._best_format(cut[number:], name, known, chosen)
+            lowered = self._region(start, stop, known, chosen)
+            regions.append(lowered)
+            known |= _expected(lowered)
+        return Scheduled(self.program, cut, tuple(regions))
+
+    def _best_format(
+        self, cut: Cut, name: str, known: Mapping[str, Expected], chosen: Mapping[str, Format]
+    ) -> Format:
+        """Return how a result of a cut's first region is stored best, for it and its readers."""
+        (start, stop), *later = cut
+        readers = [span for span in later if self._is_read(name, *span)]
+        best: tuple[float, float, Format] | None = None
+        reason: LoweringError | None = None
+        for form in candidates(self.program.ranks[name]):
+            formats = {**chosen, name: form}
+            try:
+                made = self._region(start, stop, known, formats)
+                told = {**known, **_expected(made)}
+                read = [self._region(*span, told, formats) for span in readers]
+            except LoweringError as error:
+                reason = reason or error
+                continue
+            costs = [each.forecast for each in (made, *read)]
+            cost = sum(each.cycles for each in costs), sum(each.bytes for each in costs)
+            if best is None or cost < best[:2]:
+                best = *cost, form
+        if best is None:
+            assert reason is not None, "there is at least one format"
+            raise reason
+        return best[2]
+
+    def _stored(self, start: int, stop: int) -> list[str]:
+        """Return the targets of a region that outlive it."""
+        targets = (each.target.tensor for each in self.program.statements[start:stop])
+        return [n for n in targets if self.program.is_result(n) or self._is_read(n, stop)]
+
+    def _is_read(self, name: str, start: int, stop: int | None = None) -> bool:
+        """Whether a statement of a region, or any from its start on, reads a tensor."""
+        end = len(self.program.statements) if stop is None else stop
+        return any(start <= position < end for position in self.program.consumers(name))
+
+    def _region(
+        self,
+        start: int,
+        stop: int,
+        known: Mapping[str, Expected],
+        chosen: Mapping[str, Format],
+    ) -> Lowered:
+        """Compile a region, given what earlier ones store and how tensors are stored."""
         program = self.program
         statements = program.statements[start:stop]
-        names = {each.tensor for s in statements for each in (s.target, *s.operands)}
-        indices = {index for each in statements for index in each.indices}
-        later = [name for name in program.ranks
-                 if any(position >= stop for position in program.consumers(name))]  # fmt: skip
-        stored = [s.target.tensor for s in statements
-                  if s.target.tensor in later or program.is_result(s.target.tensor)]  # fmt: skip
-        known = {**self.tensors, **expected}
-        given = {**self._formats(), **self.formats}
+        stored = self._stored(start, stop)
+        targets = {each.target.tensor for each in statements}
+        read = {access.tensor for each in statements for access in each.operands} - targets
+        tensors = {**self.tensors, **known}
         marked = next((r for r in program.regions if (r.start, r.stop) == (start, stop)), None)
-        made = {s.target.tensor for s in statements} - {*stored}
+        # An expected size is no bound: the capacity is that of an input of which nothing is known.
+        capacities = {
+            name: max(DEFAULT_POSITIONS, *each.positions) for name, each in known.items()
+        } | {**self.capacities}
+        fills = {**program.fills, **self.fills}
+        indices = {index for each in statements for index in each.indices}
         return compile_region(
             statements,
             stored,
-            {name: form for name, form in given.items()
-             if name in names and name not in known and name not in made},
-            tensors={name: each for name, each in known.items() if name in names - made},
-            dims={index: size for index, size in self.dims.items() if index in indices},
+            _only(chosen, {*stored, *(name for name in read if name not in tensors)}),
+            tensors=_only(tensors, read),
+            dims=_only(self.dims, indices),
             priority=(marked.order if marked else ()) or program.order,
-            capacities={n: c for n, c in self.capacities.items() if n in names - made},
-            fills={n: f for n, f in {**program.fills, **self.fills}.items() if n in names - made},
+            capacities=_only(capacities, {*read, *stored}),
+            fills=_only(fills, read),
             value=self.value,
             **self.options,
-        )  # fmt: skip
+        )
 
     def _formats(self) -> dict[str, Format]:
         ranks = self.program.ranks
         return {n: Format.parse(form, ranks[n]) for n, form in self.program.formats.items()}
 
 
-def _expected(lowered: Lowered) -> Sequence[Expected]:
-    found: list[Expected] = []
+V = TypeVar("V")
+
+
+def _only(mapping: Mapping[str, V], names: Collection[str]) -> dict[str, V]:
+    return {name: value for name, value in mapping.items() if name in names}
+
+
+def candidates(rank: int) -> Iterator[Format]:
+    """Yield the formats in which a tensor between regions may be stored, the usual one first."""
+    kinds = {
+        (LevelKind.DENSE,) * dense + (LevelKind.COMPRESSED,) * (rank - dense)
+        for dense in {0, min(rank, 1), rank}
+    }
+    usual = Format.default(rank)
+    yield usual
+    for levels in sorted(kinds, key=lambda each: [kind.value for kind in each]):
+        orders = permutations(range(rank)) if rank <= FREE_RANK else [tuple(range(rank))]
+        for order in orders:
+            if (levels, order) != (usual.levels, usual.order):
+                yield Format(levels, order)
+
+
+def _expected(lowered: Lowered) -> dict[str, Expected]:
+    """Return what is expected of the results of a region."""
+    found: dict[str, Expected] = {}
     for target in lowered.targets:
-        declared = lowered.graph.tensor(target.tensor)
-        form = lowered.wanted[target.tensor]
-        found.append(
-            Expected(target.tensor, form, declared.dims, form.volume(declared.dims), declared.fill)
-        )
+        name = target.tensor
+        declared, form = lowered.graph.tensor(name), lowered.wanted[name]
+        positions = lowered.forecast.results[name]
+        if form != declared.format:
+            entries = positions[-1] if positions else 1.0
+            positions = expected_positions(form, declared.dims, entries / prod(declared.dims))
+        whole = tuple(ceil(each) for each in positions)
+        found[name] = Expected(name, form, declared.dims, whole, declared.fill)
     return found

@@ -15,6 +15,9 @@ from fuseflow.samml.units import UnitEdge, UnitGraph, UnitInstance, flatten
 DEFAULT_BUDGET = 4096
 """Most entries of one FIFO, unless the caller says otherwise."""
 
+SHALLOW = 64
+"""Entries of a FIFO that are cheap; what is deeper stands where the fewest tokens wait."""
+
 BURST = 16
 """Entries behind an intersection, so that it runs on while what follows a match is busy with it.
 
@@ -125,16 +128,32 @@ class _Fork:
             if len(meeting) < 2:
                 continue
             for short in meeting:
-                edge = units.edges[short]
-                if not (self.counts_tokens or edge.type.rank):
-                    continue
-                far = self._distances(edge) if self.counts_tokens else plain
-                slow = max(
-                    far[units.edges[other].writer] + self._lag(other, edge)
-                    for other in meeting
-                    if other != short
-                )
-                yield short, slow - plain[edge.writer] + edge.latency + 1
+                if self.counts_tokens or units.edges[short].type.rank:
+                    others = [other for other in meeting if other != short]
+                    yield from self._room(short, others, plain)
+
+    def _room(
+        self, short: int, others: list[int], plain: Mapping[int, int]
+    ) -> list[tuple[int, int]]:
+        """Return the edges that take what piles up on a short branch, the last one if it can.
+
+        Where a fiber waits whose elements the short branch has expanded, it waits above.
+        """
+        edge = self.units.edges[short]
+        far = self._distances(edge) if self.counts_tokens else plain
+        slow = max(far[self.units.edges[other].writer] + self._lag(other, edge) for other in others)
+        here = [(short, slow - plain[edge.writer] + edge.latency + 1)]
+        if edge.gated and here[0][1] <= SHALLOW:
+            return here
+        before = [
+            each for each in self.units.units[edge.writer].reads if self._reaches(each, plain)
+        ]
+        if edge.writer == self.fork or not before:
+            return here
+        above = [place for each in before for place in self._room(each, others, plain)]
+        if not edge.gated or sum(depth for _, depth in above) < here[0][1]:
+            return above
+        return here
 
     def _reaches(self, edge: int, distance: Mapping[int, int]) -> bool:
         return self.units.edges[edge].writer in distance
@@ -171,23 +190,22 @@ class _Fork:
         if short is None or len(writer.writes) < 2 or edge in writer.writes[0]:
             return 0
         inner = {writer.bundles[0].levels[-1].index}
-        return _capacity(self.units, inner & _piling(self.units, short)) - 1
+        return _piling(self.units, short, inner) - 1
 
 
-def _capacity(units: UnitGraph, indices: set[str]) -> int:
-    return prod(units.graph.indices[index] for index in indices)
+def _piling(units: UnitGraph, edge: UnitEdge, closing: set[str]) -> int:
+    """Return how many tokens wait on an edge while a fiber over some indices is taken.
 
-
-def _piling(units: UnitGraph, edge: UnitEdge) -> set[str]:
-    """Return the indices of the tokens that wait on an edge for the reader's other inputs.
-
-    drop_outer takes the tokens inside a signal fiber alone.
+    They wait for the reader's other inputs, but drop_outer takes the tokens inside a signal fiber
+    alone.  The levels inside of the fiber's wait with it.
     """
     reader = units.units[edge.reader]
     rank = edge.type.rank
     if reader.kind == "drop_empty.drop_outer":
         rank = units.edges[reader.reads[0]].type.rank
-    return {level.index for level in edge.type.levels[:rank]}
+    indices = [level.index for level in edge.type.levels[:rank]]
+    first = next((k for k, index in enumerate(indices) if index in closing), rank)
+    return prod(units.graph.indices[index] for index in indices[first:])
 
 
 def _ancestors(units: UnitGraph, unit: int) -> frozenset[int]:
@@ -206,7 +224,7 @@ def _tokens(units: UnitGraph, unit: UnitInstance, short: UnitEdge) -> int:
     if unit.kind == "drop_empty.drop_outer":
         outer, signal = streams
         closing |= {level.index for level in signal.levels[outer.rank :]}
-    tokens = _capacity(units, closing & _piling(units, short)) - 1
+    tokens = _piling(units, short, closing) - 1
     if unit.unit.banks:
         row = {units.edges[edge].type.levels for edges in unit.writes for edge in edges}
         tokens += unit.unit.banks if short.type.levels in row else 0

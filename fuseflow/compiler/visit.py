@@ -166,7 +166,15 @@ class Join:
     right: "Coordinates"
 
 
-Coordinates: TypeAlias = Leaf | Meet | Join
+@dataclass(frozen=True)
+class Within:
+    """The coordinates of one, with what the other carries there."""
+
+    left: "Coordinates"
+    right: "Coordinates"
+
+
+Coordinates: TypeAlias = Leaf | Meet | Join | Within
 
 
 @dataclass(frozen=True)
@@ -230,7 +238,7 @@ class _Visiting:
             case Applied(_, (left, right), annihilated):
                 return _combine(self.of(left), self.of(right), *annihilated)
             case Masked(mask, body):
-                return _combine(self.of(mask), self.of(body), True, False)
+                return _within(self.of(mask), self.of(body))
             case Use(running=running) if running.done:
                 return Visit(Leaf(node)) if node.arriving else EVERYWHERE
             case Use(running=running):
@@ -244,6 +252,15 @@ class _Visiting:
             return found
         core = () if found.core is None else (found.core,)
         return Visit(None, (*found.causes, None), (*core, *found.extras))
+
+
+def _within(mask: Visit, body: Visit) -> Visit:
+    """Visit what a mask stores alone; a body is not needed elsewhere."""
+    carried = [*(() if body.core is None else (body.core,)), *body.extras]
+    if mask.core is None or not carried:
+        return _combine(mask, body, True, False)
+    core = Within(mask.core, reduce(Join, carried))
+    return Visit(core if _once(core) else _loose(core))
 
 
 def _combine(left: Visit, right: Visit, left_decides: bool, right_decides: bool) -> Visit:
@@ -314,9 +331,9 @@ def _hidden(coordinates: Coordinates, *, joined: bool = False) -> list[Leaf]:
     match coordinates:
         case Leaf():
             return []
-        case Meet() if joined:
+        case Meet() | Within() if joined:
             return leaves(coordinates)
-        case Meet(left, right):
+        case Meet(left, right) | Within(left, right):
             return [*_hidden(left), *_hidden(right)]
         case Join(left, right):
             return [*_hidden(left, joined=True), *_hidden(right, joined=True)]
@@ -346,7 +363,7 @@ def leaves(coordinates: Coordinates) -> list[Leaf]:
     match coordinates:
         case Leaf():
             return [coordinates]
-        case Meet(left, right) | Join(left, right):
+        case Meet(left, right) | Join(left, right) | Within(left, right):
             return [*leaves(left), *leaves(right)]
 
 
@@ -354,7 +371,7 @@ def _equal(left: Coordinates, right: Coordinates) -> bool:
     match left, right:
         case Leaf(a), Leaf(b):
             return a is b
-        case (Meet(a, b), Meet(c, d)) | (Join(a, b), Join(c, d)):
+        case (Meet(a, b), Meet(c, d)) | (Join(a, b), Join(c, d)) | (Within(a, b), Within(c, d)):
             return _equal(a, c) and _equal(b, d)
         case _:
             return False

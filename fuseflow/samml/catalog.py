@@ -456,12 +456,21 @@ def _latency(op: str, value: ValueType) -> int:
     return {
         "add": value.adder, "sub": value.adder, "shift": value.adder,
         "mul": value.multiplier, "scale": value.multiplier,
+        "affine": value.multiplier + value.adder,
         "div": value.divider, "exp": value.exponential, "rsqrt": value.root,
     }.get(op, 1)  # fmt: skip
 
 
+def _operands() -> tuple[Input, ...]:
+    return tuple(Input(name, ((name, (Kind.VAL,)),), "operand") for name in ("a", "b"))
+
+
 def _alu_outputs(name: str, params: Params, types: Types) -> dict[str, StreamType]:
     _same("a and b", types["a"], types["b"])
+    if params["wide"] and params["relu"]:
+        raise TypeRuleError(
+            "a wide product goes into a sum as it is: 'relu' must stand behind that"
+        )
     if params["wide"] and params["op"] != "mul":
         raise TypeRuleError(f"'{params['op']}' has no wide result, only mul has")
     kind = Kind.SUM if params["wide"] else Kind.VAL
@@ -476,7 +485,8 @@ ALU = Primitive(
         "operand is one, and -0 < +0. `div`, of floating point only, is the quotient rounded once: "
         "x / 0 is an infinity, which is exact and raises no flag, and 0 / 0 is NaN. A `wide` "
         "product is in the wide type, which holds it without rounding where the operands are "
-        "narrower."
+        "narrower. With `relu`, which `wide` excludes, the rounded result leaves as max(result, "
+        "+0), NaN as NaN, in the same latency; an overflow that relu hides raises the flag too."
     ),
     params=(
         Param(
@@ -486,8 +496,9 @@ ALU = Primitive(
             floating=("div",),
         ),
         Param("wide", bool, "whether a product goes into a sum unrounded", False),
+        Param("relu", bool, "whether the result goes through relu", False),
     ),
-    inputs=lambda p: tuple(Input(n, ((n, (Kind.VAL,)),), "operand") for n in ("a", "b")),
+    inputs=lambda p: _operands(),
     outputs=_alu_outputs,
     units=lambda p, v: _one(("a", "b"), ("out",), "tokens", latency=_latency(p["op"], v)),
 )
@@ -497,7 +508,9 @@ UNARY = Primitive(
     summary="Applies a function of one value, or of a value and a constant, to every element.",
     rule=(
         "empty: copy. `neg` and `abs` change the sign alone; `relu` is max(x, +0); `scale` is "
-        "x * constant, `shift` x + constant, `max` and `min` compare with it, as alu does. `exp` "
+        "x * constant, `shift` x + constant, `max` and `min` compare with it, as alu does. "
+        "`affine` is a scale by constant and a shift by offset: rounded twice, and either raises "
+        "the flag. `exp` "
         "and `rsqrt` (1 / sqrt x) are of floating point only and at most one unit in the last "
         "place away from the correctly rounded value: rsqrt of +-0 is +-inf, which raises no flag, "
         "below 0 it is NaN; exp of -inf is +0."
@@ -505,11 +518,12 @@ UNARY = Primitive(
     params=(
         Param(
             "op",
-            ("neg", "abs", "relu", "scale", "shift", "max", "min", "exp", "rsqrt"),
+            ("neg", "abs", "relu", "scale", "shift", "affine", "max", "min", "exp", "rsqrt"),
             "the function",
             floating=("exp", "rsqrt"),
         ),
-        Param("constant", float, "second operand of scale, shift, max and min", 0),
+        Param("constant", float, "second operand of scale, shift, affine, max and min", 0),
+        Param("offset", float, "what affine adds to the product", 0),
     ),
     inputs=lambda p: (Input("a", (("a", (Kind.VAL,)),), "operand"),),
     outputs=lambda n, p, t: {"out": StreamType((Field("val", Kind.VAL),), t["a"].levels)},
@@ -519,14 +533,21 @@ UNARY = Primitive(
 # --- reductions ------------------------------------------------------------------------
 
 
+def _reduce_inputs(params: Params) -> tuple[Input, ...]:
+    return _operands() if params["multiply"] else (Input("val", (ADDEND,), "values to fold"),)
+
+
 def _reduce_outputs(name: str, params: Params, types: Types) -> dict[str, StreamType]:
-    _rank("val", types["val"], 1)
-    return {"out": StreamType((_folded(params, types),), types["val"].levels[:-1])}
+    if params["multiply"]:
+        _same("a and b", types["a"], types["b"])
+    port, folded = next(iter(types.items()))
+    _rank(port, folded, 1)
+    return {"out": StreamType((_folded(params, folded),), folded.levels[:-1])}
 
 
-def _folded(params: Params, types: Types) -> Field:
+def _folded(params: Params, folded: StreamType) -> Field:
     """Return the field of a fold's results."""
-    wide = types["val"].fields[0].kind is Kind.SUM or params["wide"]
+    wide = folded.fields[0].kind is Kind.SUM or params["wide"]
     if wide and params["op"] != "sum":
         raise TypeRuleError(f"'{params['op']}' folds values, not wide sums")
     return Field("val", Kind.SUM if params["wide"] else Kind.VAL)
@@ -542,13 +563,24 @@ REDUCE = Primitive(
         "of element n - K, the first K are stored; at the fiber's end the last min(n, K) sums, "
         "oldest first, combine in log2 K rounds of neighbouring pairs (old + new), an odd last "
         "one passes; the total is rounded once, unless it is `wide`. L = K + A log2 K, A the "
-        "wide adder's latency."
+        "wide adder's latency. With `multiply` a and b have the same empty and close, every firing "
+        "needs and pops both, and a * b is folded: a product as alu's for max and min, as its "
+        "`wide` one for sums; L is then greater by the multiplier's latency, and all else is that "
+        "of the fold."
     ),
-    params=(Param("op", FOLDS, "the fold", "sum"), WIDE),
-    inputs=lambda p: (Input("val", (ADDEND,), "values to fold"),),
+    params=(
+        Param("op", FOLDS, "the fold", "sum"),
+        WIDE,
+        Param("multiply", bool, "whether products of two inputs are folded", False),
+    ),
+    inputs=_reduce_inputs,
     outputs=_reduce_outputs,
     units=lambda p, v: _one(
-        ("val",), ("out",), "input tokens", closes=(-1,), latency=_reduce_latency(p["op"], v)
+        ("a", "b") if p["multiply"] else ("val",),
+        ("out",),
+        "input tokens",
+        closes=(-1,),
+        latency=p["multiply"] * v.multiplier + _reduce_latency(p["op"], v),
     ),
 )
 
@@ -571,7 +603,7 @@ def _accumulate_outputs(name: str, params: Params, types: Types) -> dict[str, St
     kept, crd = params["kept"], types["crd"]
     _same("crd and val", crd, types["val"])
     _rank("crd", crd, kept + 1)
-    val = _folded(params, types)
+    val = _folded(params, types["val"])
     levels = crd.levels[: -kept - 1] + tuple(
         Level(level.index, name) for level in crd.levels[-kept:]
     )

@@ -4,6 +4,7 @@ from amaranth import Const, Module
 
 from hw.arithmetic import operation
 from hw.elementwise import Elementwise
+from hw.fused import Affine
 from hw.layout import word
 from hw.operation import Operation
 from hw.sign import Sign
@@ -13,7 +14,7 @@ BINARY = {"scale": "mul", "shift": "add", "max": "max", "min": "min", "relu": "m
 
 
 class Unary(Elementwise):
-    """A change of sign, or an operation whose second operand is constant."""
+    """A change of sign, or an operation whose other operands are constant."""
 
     def elaborate(self, platform: object) -> Module:
         """Build the function."""
@@ -32,6 +33,8 @@ class Unary(Elementwise):
         op, value = self.params["op"], self.widths.value
         if op in BINARY:
             return operation(BINARY[op], value, latency)
+        if op == "affine":
+            return Affine(value, self.params["offset"])
         return Sign(value, latency, keep_positive=op == "abs")
 
 

@@ -7,7 +7,13 @@ if at once, since 53 >= 2 * 24 + 2.  Subnormals are read as zeros, and what is b
 smallest normal number is written as zero.
 """
 
-from sim_models.cycle.functions import BIAS_64, FRACTION_64, exponential, reciprocal_root
+from sim_models.cycle.functions import (
+    BIAS_64,
+    FRACTION_64,
+    exponential,
+    quotient,
+    reciprocal_root,
+)
 from sim_models.cycle.jit import compiled, double_of, word_of
 from sim_models.cycle.layout import OVERFLOW, Memory
 
@@ -105,6 +111,12 @@ def combine(m: Memory, op: int, of: int, a: int, b: int) -> int:
 
 
 @compiled
+def combine_as(m: Memory, op: int, of: int, to: int, a: int, b: int) -> int:
+    """Combine two words of one type to a word of another, which holds them exactly."""
+    return combine(m, op, to, convert(m, of, to, a), convert(m, of, to, b))
+
+
+@compiled
 def _exact(op: int, a: float, b: float) -> float:
     if op == ADD:
         return a + b
@@ -113,7 +125,7 @@ def _exact(op: int, a: float, b: float) -> float:
     if op == MUL:
         return a * b
     if op == DIV:
-        return a / b
+        return quotient(a, b)
     return exponential(a) if op == EXP else reciprocal_root(a)
 
 

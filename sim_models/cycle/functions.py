@@ -1,6 +1,6 @@
-"""Elementary functions of float64, as `sim_models/functions.py` states them for the meaning."""
+"""Quotients and elementary functions, as `sim_models/functions.py` states them for the meaning."""
 
-from math import inf, sqrt
+from math import copysign, inf, nan, sqrt
 
 from sim_models.cycle.jit import compiled, double_of
 
@@ -12,9 +12,17 @@ STEEP, TERMS = 700.0, 14
 
 
 @compiled
+def quotient(a: float, b: float) -> float:
+    """Return ``a / b``."""
+    if b != 0:
+        return a / b
+    return nan if a == 0 or a != a else copysign(inf, a) * copysign(1.0, b)
+
+
+@compiled
 def reciprocal_root(a: float) -> float:
-    """Return ``1 / sqrt(a)``; compiled code gives NaN and infinities as IEEE 754 does."""
-    return 1.0 / sqrt(a)
+    """Return ``1 / sqrt(a)``."""
+    return nan if a < 0 else quotient(1.0, sqrt(a))
 
 
 @compiled

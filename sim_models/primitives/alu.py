@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fuseflow.samml.tokens import Nested
 from sim_models.arithmetic import operation
-from sim_models.cycle.arith import ADD, DIV, MAX, MIN, MUL, SUB, combine, convert
+from sim_models.cycle.arith import ADD, DIV, MAX, MIN, MUL, SUB, combine, combine_as
 from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -21,24 +21,28 @@ if TYPE_CHECKING:
     from sim_models.cycle.build import Builder
 
 OPS = {"add": ADD, "sub": SUB, "mul": MUL, "div": DIV, "max": MAX, "min": MIN}
-P_OP, P_OF, P_TO = U_PARAMS, U_PARAMS + 1, U_PARAMS + 2
+P_OP, P_OF, P_TO, P_RELU = range(U_PARAMS, U_PARAMS + 4)
 
 
 def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
     """Combine the operands element by element."""
     result = node.value.wide if node.params["wide"] else node.value
     combine = operation(node.params["op"], node.value, result, node.flags)
+    larger, zero = operation("max", result, result, node.flags), result.encode(0)
+    relu = node.params["relu"]
 
     def apply(a: tuple[int], b: tuple[int]) -> tuple[int]:
-        return (combine(a[0], b[0]),)
+        word = combine(a[0], b[0])
+        return (larger(word, zero) if relu else word,)
 
     return {"out": map_fibers(apply, node.rank("a"), inputs["a"], inputs["b"])}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
-    """Return the operation and the forms of operands and result."""
+    """Return the operation, the forms of operands and result, and whether relu follows."""
     params, value = unit.node.params, build.value
-    return OPS[str(params["op"])], form(value), form(value.wide if params["wide"] else value)
+    result = value.wide if params["wide"] else value
+    return OPS[str(params["op"])], form(value), form(result), int(bool(params["relu"]))
 
 
 @compiled
@@ -61,8 +65,10 @@ def step(m: Memory, u: int) -> None:
             return
         if shape < 256:
             of, to = m[u + P_OF], m[u + P_TO]
-            x, y = convert(m, of, to, m[a + S_FIELDS]), convert(m, of, to, m[b + S_FIELDS])
-            m[m[u + U_BUNDLES]] = combine(m, m[u + P_OP], to, x, y)
+            word = combine_as(m, m[u + P_OP], of, to, m[a + S_FIELDS], m[b + S_FIELDS])
+            if m[u + P_RELU] != 0:
+                word = combine(m, MAX, to, word, 0)
+            m[m[u + U_BUNDLES]] = word
         pop(m, lefts, t)
         pop(m, rights, t)
         issue(m, u, 0, t, shape >> 8, shape & 255)

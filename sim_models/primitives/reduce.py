@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import reduce as fold_left
 from typing import TYPE_CHECKING
 
+from fuseflow.samml.streams import Kind
 from fuseflow.samml.tokens import Nested
 from fuseflow.samml.values import ValueType
-from sim_models.arithmetic import Combine, Fold
-from sim_models.cycle.arith import combine, convert
-from sim_models.cycle.edges import head, issue, pop
+from sim_models.arithmetic import Combine, Fold, operation
+from sim_models.cycle.arith import MUL, combine, combine_as, convert
+from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_PARAMS, U_READS, U_STATE, Memory
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
     from fuseflow.samml.units import UnitInstance
     from sim_models.cycle.build import Builder
 
-P_OP, P_OF, P_INSIDE, P_FIRST, P_NOTHING, P_TO, P_LANES = range(U_PARAMS, U_PARAMS + 7)
+(
+    P_OP, P_OF, P_INSIDE, P_FIRST, P_NOTHING, P_TO, P_LANES, P_FACTOR,
+) = range(U_PARAMS, U_PARAMS + 8)  # fmt: skip
 S_COUNT, S_LANES = U_STATE, U_STATE + 1
 
 
 def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
     """Replace every innermost fiber by its fold."""
     op = node.params["op"]
-    fold = Fold.of(node.params, node.value, node.inputs["val"].fields[0].kind, node.flags)
+    stream, rank, kind = _addends(node, inputs)
+    fold = Fold.of(node.params, node.value, kind, node.flags)
     lanes = _lanes(op, node.value)
 
     def total(fiber: list[tuple[int]]) -> tuple[int]:
@@ -43,7 +47,27 @@ def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
         oldest = len(words) % len(sums)
         return (fold.narrow(_pairwise(fold.combine, sums[oldest:] + sums[:oldest])),)
 
-    return {"out": map_fibers(total, node.rank("val") - 1, inputs["val"])}
+    return {"out": map_fibers(total, rank - 1, stream)}
+
+
+def _addends(node: NodeView, inputs: Mapping[str, Nested]) -> tuple[Nested, int, Kind]:
+    """Return the stream of what is folded, its rank, and its kind."""
+    if not node.params["multiply"]:
+        return inputs["val"], node.rank("val"), node.inputs["val"].fields[0].kind
+    kind = _product(node.params["op"])
+    to = node.value.wide if kind is Kind.SUM else node.value
+    multiply = operation("mul", node.value, to, node.flags)
+
+    def apply(a: tuple[int], b: tuple[int]) -> tuple[int]:
+        return (multiply(a[0], b[0]),)
+
+    rank = node.rank("a")
+    return map_fibers(apply, rank, inputs["a"], inputs["b"]), rank, kind
+
+
+def _product(op: str) -> Kind:
+    """Return the kind of the products that a fold takes."""
+    return Kind.SUM if op == "sum" else Kind.VAL
 
 
 def _pairwise(combine: Combine, words: list[int]) -> int:
@@ -59,28 +83,43 @@ def _lanes(op: str, value: ValueType) -> int:
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
-    """Return what the fold needs, the form of the result, and the number of lanes, a power of 2."""
-    op, value = str(unit.node.params["op"]), build.value
+    """Return what the fold needs, the form of the result, and the number of lanes, a power of 2.
+
+    At last the form of the factors, 0 where there are none.
+    """
+    op, value, multiply = str(unit.node.params["op"]), build.value, unit.node.params["multiply"]
     result = value.wide if unit.node.params["wide"] else value
-    kind = build.graph.edges[unit.reads[0]].type.fields[0].kind
-    return *fold_words(value, op, kind), form(result), _lanes(op, value)
+    kind = _product(op) if multiply else build.graph.edges[unit.reads[0]].type.fields[0].kind
+    factor = form(value) if multiply else 0
+    return *fold_words(value, op, kind), form(result), _lanes(op, value), factor
 
 
 @compiled
 def step(m: Memory, u: int) -> None:
     """Fire once an input token; room is needed where a fiber ends."""
-    e = m[u + U_READS]
+    lefts, rights, factor = m[u + U_READS], m[u + U_READS + 1], m[u + P_FACTOR]
     while True:
-        s = head(m, u, e)
+        s = head(m, u, lefts)
         if s == 0:
             return
+        other = head(m, u, rights) if factor != 0 else s
+        if other == 0:
+            return
         empty, close = m[s + S_SHAPE] >> 8, m[s + S_SHAPE] & 255
-        t = fire(m, u, 1, 1 if close >= 1 else 0, 0, 0)
+        t = fire(m, u, 3 if factor != 0 else 1, 1 if close >= 1 else 0, 0, 0)
         if t < 0:
             return
+        if m[other + S_SHAPE] != m[s + S_SHAPE]:
+            fail(m, u)
+            return
         if empty == 0:
-            _take(m, u, m[s + S_FIELDS])
-        pop(m, e, t)
+            word = m[s + S_FIELDS]
+            if factor != 0:
+                word = combine_as(m, MUL, factor, m[u + P_OF], word, m[other + S_FIELDS])
+            _take(m, u, word)
+        pop(m, lefts, t)
+        if factor != 0:
+            pop(m, rights, t)
         if close >= 1:
             m[m[u + U_BUNDLES]] = _total(m, u)
             m[u + S_COUNT] = 0

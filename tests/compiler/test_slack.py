@@ -2,7 +2,8 @@
 
 import pytest
 
-from fuseflow.compiler import compile_statement
+from fuseflow.compiler import compile_statement, parse
+from fuseflow.compiler.pipeline import compile_region
 from fuseflow.compiler.slack import BURST, bounds, slack
 from fuseflow.samml.errors import CapacityError
 from fuseflow.samml.graph import Connection, Graph, Node
@@ -78,15 +79,26 @@ def test_a_shared_accumulator_holds_both_branches_up() -> None:
 
 
 def test_budget() -> None:
-    text, formats = "X(i,j) = A(i,k) * B(k,j) + C(i,m) * D(m,j)", dict.fromkeys("XABCD", "ss")
+    """A row waits for its maximum."""
+    statements = [parse("m(i) = max[j](B(i,j))"), parse("X(i,j) = B(i,j) - m(i)")]
+    formats = {"X": "ss", "B": "ss"}
     with pytest.raises(CapacityError) as caught:
-        compile_statement(text, formats, order="i,k,m,j", budget=100)
+        compile_region(statements, ["X"], formats, budget=100)
     message = str(caught.value)
-    assert "edge 'union_j.left' needs" in message
+    assert "edge 'repeat_val_j.signal' needs 1028 entries" in message
     assert "budget is 100" in message
-    assert "fork 'union_i'" in message
-    small = compile_statement(text, formats, order="i,k,m,j", budget=100, dims={"j": 20})
+    assert "fork 'union_j'" in message
+    small = compile_region(statements, ["X"], formats, budget=100, dims={"j": 20})
     assert small.graph.indices["j"] == 20
+
+
+def test_what_the_short_branch_expands_waits_above() -> None:
+    """A row's scores wait as such, not with the row of values that each of them opens."""
+    statements = [parse("m(i) = max[j](S(i,j))"), parse("X(i,d) = (S(i,j) - m(i)) * V(j,d)")]
+    graph = compile_region(statements, ["X"], {"S": "ss", "V": "dd"}, order="i,j,d").graph
+    (waiting,) = graph.node("scan_V_d").inputs
+    assert waiting.depth == 1033
+    assert all((edge.depth or 0) < 64 for edge in graph.node("repeat_val_d").inputs)
 
 
 @pytest.mark.parametrize(("budget", "depth"), [(4096, BURST), (8, 8)])

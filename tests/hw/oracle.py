@@ -251,24 +251,29 @@ def wrapping_sum(words: Sequence[int]) -> int:
 
 
 class Reduce:
-    """A fold of a whole fiber at its end."""
+    """A fold of a whole fiber at its end; `term` makes what is folded of the heads' words."""
 
-    def __init__(self, total: Callable[[Sequence[int]], int] = wrapping_sum) -> None:
-        self.total = total
+    def __init__(
+        self,
+        total: Callable[[Sequence[int]], int] = wrapping_sum,
+        term: Callable[..., int] = int,
+    ) -> None:
+        self.total, self.term = total, term
         self.words: list[int] = []
 
     def __call__(self, t: int, heads: Heads, rooms: Rooms) -> Action:
-        head = heads["val"]
-        if head is None or (head.close and not rooms["out"]):
+        seen = [head for head in heads.values() if head is not None]
+        if len(seen) < len(heads) or (seen[0].close and not rooms["out"]):
             return IDLE
+        head, pops = seen[0], set(heads)
         if head.empty > 1:
-            return {"val"}, {"out": Token(None, head.empty - 1, head.close - 1)}
+            return pops, {"out": Token(None, head.empty - 1, head.close - 1)}
         if head.empty == 0:
-            self.words.append(head.payload[0])
+            self.words.append(self.term(*(each.payload[0] for each in seen)))
         if not head.close:
-            return {"val"}, {}
+            return pops, {}
         words, self.words = self.words, []
-        return {"val"}, {"out": Token((self.total(words),), 0, head.close - 1)}
+        return pops, {"out": Token((self.total(words),), 0, head.close - 1)}
 
 
 class Accumulate:

@@ -177,6 +177,29 @@ def test_reduce_needs_room_only_at_the_end() -> None:
     assert result.flags == {"dut.overflow"}
 
 
+def test_products_are_folded_as_late_as_a_multiplier_takes() -> None:
+    graph = graph_of(
+        source("a", "a/val", levels=("i", "j")),
+        source("b", "b/val", levels=("i", "j")),
+        node("dut", "reduce", edge("a", "a", "a"), edge("b", "b", "b"), multiply=True),
+        sink("dut", "val"),
+    )
+    sources = {
+        "a": encode([[1, 2, 3], [], [5]], 2),
+        "b": encode([[7, -1, 10], [], [-4]], 2),
+    }
+    result = run(graph, sources, gates=closed(graph, head_dut_b=(1, 2), room_sink_in=(5, 6)))
+    assert result.edges["dut.a"].pops == result.edges["dut.b"].pops == [3, 4, 7, 8, 9]
+    assert issued(result, "sink.in") == [
+        (7, ((35,), 0, 0)),
+        (8, ((0,), 0, 0)),
+        (9, ((-20,), 0, 1)),
+    ]
+    # A multiplier of 2 and a fold of 1.
+    assert result.edges["sink.in"].pushes == [9, 10, 11]
+    assert result.edges["sink.in"].pops == [10, 11, 12]
+
+
 @pytest.mark.parametrize(
     ("op", "pair", "overflow"),
     [

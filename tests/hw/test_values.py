@@ -51,16 +51,19 @@ def of(value: ValueType, graph: Graph) -> Graph:
     return replace(graph, value=value)
 
 
-@pytest.mark.parametrize("op", ["add", "sub", "mul", "wide", "max", "min"])
+@pytest.mark.parametrize(
+    "op", ["add", "sub", "mul", "wide", "max", "min", "add relu", "mul relu", "min relu"]
+)
 @pytest.mark.parametrize("value", [FP32, BF16, INT8], ids=name_of)
 def test_alu(value: ValueType, op: str) -> None:
     rng = random.Random(f"{value.name} {op}")
     word = words(value, rng)
-    wide, op = op == "wide", "mul" if op == "wide" else op
+    wide, relu = op == "wide", op.endswith(" relu")
+    op = "mul" if wide else op.removesuffix(" relu")
     nested = nest(rng, 2, lambda: (word(), word()), 5)
     graph = graph_of(
         source("s", "a/val", "b/val", levels=("i", "j")),
-        node("dut", "alu", edge("a", "s", "a"), edge("b", "s", "b"), op=op, wide=wide),
+        node("dut", "alu", edge("a", "s", "a"), edge("b", "s", "b"), op=op, wide=wide, relu=relu),
         sink("dut", "val"),
     )
 
@@ -68,11 +71,15 @@ def test_alu(value: ValueType, op: str) -> None:
         a, b = heads["a"], heads["b"]
         payload = None
         if a.empty == 0:
-            payload = (one(op, value, *a.payload, *b.payload, value.wide if wide else value),)
+            result = one(op, value, *a.payload, *b.payload, value.wide if wide else value)
+            payload = (one("max", value, result, 0) if relu else result,)
         return {"a", "b"}, {"out": Token(payload, a.empty, a.close)}
 
     check(of(value, graph), {"s": encode(nested, 2)}, lambda: {"dut": simple(rule)}, 1)
 
+
+OFFSET = 7
+"""What affine adds."""
 
 FUNCTIONS = {
     "neg": lambda x, c, v: one("neg", v, x),
@@ -80,6 +87,7 @@ FUNCTIONS = {
     "relu": lambda x, c, v: one("max", v, x, 0),
     "scale": lambda x, c, v: one("mul", v, x, c),
     "shift": lambda x, c, v: one("add", v, x, c),
+    "affine": lambda x, c, v: one("add", v, one("mul", v, x, c), v.encode(OFFSET)),
     "max": lambda x, c, v: one("max", v, x, c),
     "min": lambda x, c, v: one("min", v, x, c),
 }
@@ -93,7 +101,7 @@ def test_unary(value: ValueType, op: str) -> None:
     constant = -0.75 if value.is_float else -3
     graph = graph_of(
         source("s", "a/val", levels=("i", "j")),
-        node("dut", "unary", edge("a", "s", "a"), op=op, constant=constant),
+        node("dut", "unary", edge("a", "s", "a"), op=op, constant=constant, offset=OFFSET),
         sink("dut", "val"),
     )
 
@@ -134,13 +142,46 @@ def test_reduce(value: ValueType, op: str, wide: str) -> None:
         node("dut", "reduce", edge("val", "s", "val"), op=op, wide="out" in wide),
         sink("dut", "val"),
     )
-    graph = replace(graph, nodes=tuple(
+    total = partial(reduced, op, value=value, wide=wide)
+    oracle = lambda: {"dut": Reduce(total)}  # noqa: E731
+    check(of(value, with_room(graph)), {"s": encode(nested, 3)}, oracle, 1)
+
+
+def with_room(graph: Graph) -> Graph:
+    """Return a graph whose source `s` holds long streams."""
+    return replace(graph, nodes=tuple(
         replace(each, params={**each.params, "words": 2000}) if each.name == "s" else each
         for each in graph.nodes
     ))  # fmt: skip
-    total = partial(reduced, op, value=value, wide=wide)
-    oracle = lambda: {"dut": Reduce(total)}  # noqa: E731
-    check(of(value, graph), {"s": encode(nested, 3)}, oracle, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "op", "wide"),
+    [
+        (FP32, "sum", False), (BF16, "sum", False), (FP16, "sum", True), (INT8, "sum", False),
+        (INT32, "sum", False), (INT16, "sum", True), (BF16, "max", False), (INT8, "min", False),
+    ],
+    ids=name_of,
+)  # fmt: skip
+def test_reduce_of_products(value: ValueType, op: str, wide: bool) -> None:
+    rng = random.Random(f"products {value.name} {op} {wide}")
+    word = words(value, rng)
+    nested = long_nest(rng, lambda: (word(), word()))
+    graph = graph_of(
+        source("s", "a/val", "b/val", levels=("i", "j", "k")),
+        node(
+            "dut", "reduce", edge("a", "s", "a"), edge("b", "s", "b"),
+            op=op, wide=wide, multiply=True,
+        ),
+        sink("dut", "val"),
+    )  # fmt: skip
+
+    def oracle() -> dict[str, Oracle]:
+        to = value.wide if op == "sum" else value
+        total = partial(reduced, op, value=value, wide="in" + ", out" * wide)
+        return {"dut": Reduce(total, lambda a, b: one("mul", value, a, b, to))}
+
+    check(of(value, with_room(graph)), {"s": encode(nested, 3)}, oracle, 1)
 
 
 @pytest.mark.parametrize(
@@ -298,6 +339,69 @@ def test_reduce_flags_an_overflow(value: ValueType, fiber: list[int], raised: bo
     ))  # fmt: skip
     result = run(graph, {"s": encode(fiber, 1)})
     assert result.flags == ({"dut.overflow"} if raised else set())
+
+
+@pytest.mark.parametrize(
+    ("value", "fiber", "raised"),
+    [
+        (FP32, [(0x7F7F_FFFF, 0x7F7F_FFFF)], True),  # in a product
+        (FP32, [(0x7F80_0000, 0x7F7F_FFFF)], False),
+        (FP32, [(0x7F7F_FFFF, 0x3F80_0000)] * 2, True),  # in a sum
+        (BF16, [(0x7F7F, 0x3F80), (0x7B00, 0x3F80)], True),  # on leaving
+        (BF16, [(0x5F80, 0x5F00), (0xDF80, 0x5F00)], False),  # products that fp32 holds
+        (INT8, [(100, 2)], True),  # on leaving
+        (INT8, [(100, 2), (-100, 1)], False),
+        (INT32, [(65536, 32768)], True),
+        (INT32, [(-65536, 32768)], False),
+    ],
+)
+def test_products_flag_an_overflow(
+    value: ValueType, fiber: list[tuple[int, int]], raised: bool
+) -> None:
+    graph = of(value, graph_of(
+        source("s", "a/val", "b/val"),
+        node("dut", "reduce", edge("a", "s", "a"), edge("b", "s", "b"), multiply=True),
+        sink("dut", "val"),
+    ))  # fmt: skip
+    result = run(graph, {"s": encode(fiber, 1)})
+    assert result.flags == ({"dut.overflow"} if raised else set())
+
+
+@pytest.mark.parametrize(
+    ("value", "word", "result", "raised"),
+    [
+        (FP32, 0x7F7F_FFFF, 0x7F80_0000, True),  # in the product
+        (FP32, 0x7F80_0000, 0x7F80_0000, False),
+        (FP32, 0x3F80_0000, 0x4110_0000, False),
+        (INT8, 64, -121, True),
+        (INT8, 61, -127, True),  # in the sum
+    ],
+)
+def test_affine_flags_an_overflow(value: ValueType, word: int, result: int, raised: bool) -> None:
+    graph = of(value, graph_of(
+        source("s", "a/val", levels=()),
+        node("dut", "unary", edge("a", "s", "a"), op="affine", constant=2, offset=7),
+        sink("dut", "val"),
+    ))  # fmt: skip
+    played = run(graph, {"s": [Token((word,), 0, 0)]})
+    assert played.edges["sink.in"].tokens == [Token((result,), 0, 0)]
+    assert played.flags == ({"dut.overflow"} if raised else set())
+    assert played.edges["sink.in"].pops == [1 + value.multiplier + value.adder]
+
+
+def test_relu_hides_a_result_but_not_its_overflow() -> None:
+    graph = of(FP32, graph_of(
+        source("s", "a/val", "b/val"),
+        node("dut", "alu", edge("a", "s", "a"), edge("b", "s", "b"), op="add", relu=True),
+        sink("dut", "val"),
+    ))  # fmt: skip
+    nan, low = 0xFFC0_0001, 0xFF7F_FFFF
+    result = run(graph, {"s": encode([(nan, 0), (1 << 31, 1 << 31), (low, 0)], 1)})
+    assert [token.payload for token in result.edges["sink.in"].tokens] == [(FP32.nan,), (0,), (0,)]
+    assert not result.flags
+    result = run(graph, {"s": encode([(low, low)], 1)})
+    assert [token.payload for token in result.edges["sink.in"].tokens] == [(0,)]
+    assert result.flags == {"dut.overflow"}
 
 
 def test_a_floating_sum_comes_twenty_cycles_after_its_end() -> None:

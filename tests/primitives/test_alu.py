@@ -1,5 +1,6 @@
 import random
 
+import numpy as np
 import pytest
 
 from fuseflow.samml.values import FP32, INT32, ValueType
@@ -27,13 +28,18 @@ def name_of(part: ValueType | str) -> str:
 
 
 each_case = pytest.mark.parametrize(("op", "value"), CASES, ids=name_of)
+each_narrow = pytest.mark.parametrize(
+    ("op", "value"), [case for case in CASES if case[0] != "wide"], ids=name_of
+)
 each_type = pytest.mark.parametrize("value", TYPES, ids=lambda value: value.name)
 
 
-def alu(op: str, rank: int, left: object, right: object, value: ValueType = INT32) -> Bench:
+def alu(
+    op: str, rank: int, left: object, right: object, value: ValueType = INT32, *, relu: bool = False
+) -> Bench:
     ports = {"a": Port(("a/val",), rank, [left]), "b": Port(("b/val",), rank, [right])}
     params = {"op": "mul", "wide": True} if op == "wide" else {"op": op}
-    return bench("alu", params, ports, value=value)
+    return bench("alu", params | {"relu": relu}, ports, value=value)
 
 
 def expected(op: str, value: ValueType, a: Words, b: Words) -> tuple[Words, bool]:
@@ -52,9 +58,7 @@ def test_every_pair_of_edge_words(op: str, value: ValueType) -> None:
     assert run.flags.overflow == overflow
 
 
-@pytest.mark.parametrize(
-    ("op", "value"), [case for case in CASES if case[0] != "wide"], ids=name_of
-)
+@each_narrow
 def test_many_pairs_of_random_words(op: str, value: ValueType) -> None:
     a, b = random_pairs(value, 100_000, seed=7)
     words, overflow = expected(op, value, a, b)
@@ -70,6 +74,18 @@ def test_many_wide_products_summed_alone(value: ValueType) -> None:
     steps = [("alu", "", {"op": "mul", "wide": True}), ("reduce", "val", {})]
     it = dense_bench(value, {"a": a[:, None], "b": b[:, None]}, steps)
     check_dense(it, sums, overflow=overflow or lost)
+
+
+@each_narrow
+def test_relu_behind_an_operation(op: str, value: ValueType) -> None:
+    a, b = (
+        np.concatenate(pair)
+        for pair in zip(edge_pairs(value), random_pairs(value, 5_000, 9), strict=True)
+    )
+    words, overflow = expected(op, value, a, b)
+    words, _ = apply("max", value, words, np.zeros_like(words))
+    steps = [("alu", "", {"op": op, "relu": True})]
+    check_dense(dense_bench(value, {"a": a, "b": b}, steps), words, overflow=overflow)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +115,7 @@ def test_random(rng: random.Random) -> None:
     left = random_nested(rng, rank, lambda rng: (random_word(rng, value),))
     right = map_leaves(left, rank, lambda _: (random_word(rng, value),))
     op = rng.choice((*OPS, "div") if value.is_float else OPS)
-    check(alu(op, rank, left, right, value))
+    check(alu(op, rank, left, right, value, relu=op != "wide" and rng.random() < 0.3))
 
 
 def test_division_by_zero() -> None:
@@ -117,7 +133,8 @@ def test_division_by_zero() -> None:
 def test_latencies(value: ValueType) -> None:
     one = value.encode(1)
     for op, latency in (("add", value.adder), ("mul", value.multiplier), ("max", 1)):
-        run = check(alu(op, 0, (one,), (one,), value))
-        assert run.cycles == 1 + latency + 1
+        for relu in (False, True):
+            run = check(alu(op, 0, (one,), (one,), value, relu=relu))
+            assert run.cycles == 1 + latency + 1
     if value.is_float:
         assert check(alu("div", 0, (one,), (one,), value)).cycles == 1 + value.divider + 1

@@ -3,6 +3,7 @@ import random
 import numpy as np
 import pytest
 
+from fuseflow.samml.errors import SimulationError
 from fuseflow.samml.values import BF16, FP16, FP32, INT8, INT32, ValueType
 from tests.sim_models.dense import check_dense, dense_bench
 from tests.sim_models.harness import Bench, Port, bench, check, random_cases
@@ -12,14 +13,16 @@ from tests.sim_models.words import (
     FOLDS,
     TYPES,
     Words,
+    apply,
     convert,
     edge_words,
     fiber,
     folded,
+    random_pairs,
     random_word,
     random_words,
 )
-from tests.strategies import random_nested
+from tests.strategies import map_leaves, random_nested
 
 each_type = pytest.mark.parametrize("value", TYPES, ids=lambda value: value.name)
 each_fold = pytest.mark.parametrize(("op", "kind", "wide"), FOLDS)
@@ -120,6 +123,66 @@ def test_random(rng: random.Random) -> None:
     ]
     shallow = None if op == "sum" and value.is_float else rng.choice((None, 2, 5))
     check(reduce(rank, streams, shallow, value, kind, op, wide=wide))
+
+
+def products(
+    rank: int, left: list[object], right: list[object], value: ValueType = INT32, **params: object
+) -> Bench:
+    ports = {"a": Port(("a/val",), rank, left), "b": Port(("b/val",), rank, right)}
+    return bench("reduce", {"multiply": True, **params}, ports, value=value)
+
+
+@each_type
+@pytest.mark.parametrize(
+    ("op", "wide"), [("sum", False), ("sum", True), ("max", False), ("min", False)]
+)
+def test_products_of_fibers(op: str, value: ValueType, *, wide: bool) -> None:
+    kind, to = ("sum", value.wide) if op == "sum" else ("val", value)
+    fibers = [random_pairs(value, n, seed=n) for n in [*range(20), 63, 64, 65, 200]]
+    fibers += [(_around_1(value, n, seed=n), _around_1(value, n, seed=n + 1)) for n in range(30)]
+    results: list[tuple[int, bool]] = []
+    for pair in fibers:
+        a, b = (convert(value, to, words)[0] for words in pair)
+        terms, lost = apply("mul", to, a, b)
+        total, overflow = folded(op, value, kind, terms, wide=wide)
+        results.append((total, overflow or lost))
+    left, right = ([fiber(pair[side]) for pair in fibers] for side in (0, 1))
+    run = check(products(2, [left], [right], value, op=op, wide=wide))
+    assert run.traces["to_out.in"].nested() == [[(word,) for word, _ in results]]
+    assert run.flags.overflow == any(overflow for _, overflow in results)
+
+
+@random_cases(50)
+def test_random_products(rng: random.Random) -> None:
+    rank, value, op = rng.randint(1, 4), rng.choice(TYPES), rng.choice(("sum", "max", "min"))
+
+    def leaf(_: object = None) -> tuple[int]:
+        return (random_word(rng, value),)
+
+    left = [
+        random_nested(rng, rank, leaf, widest=rng.choice((4, 12))) for _ in range(rng.randint(1, 2))
+    ]
+    right = [map_leaves(nested, rank, leaf) for nested in left]
+    wide = op == "sum" and rng.random() < 0.5
+    check(products(rank, left, right, value, op=op, wide=wide))
+
+
+@each_type
+def test_products_come_as_late_as_behind_a_multiplier(value: ValueType) -> None:
+    one = value.encode(1)
+    for op in ("sum", "max"):
+        alone = check(reduce(1, [[(one,)]], value=value, op=op)).cycles
+        assert check(products(1, [[(one,)]], [[(one,)]], value, op=op)).cycles == (
+            alone + value.multiplier
+        )
+
+
+def test_factors_that_do_not_belong_together() -> None:
+    it = products(1, [[(1,), (2,)]], [[(1,)]])
+    with pytest.raises(SimulationError, match="unit 'it': its input streams"):
+        it.run()
+    with pytest.raises(SimulationError, match="node 'it': its input streams"):
+        it.golden()
 
 
 def test_room_is_needed_only_where_a_fiber_ends() -> None:

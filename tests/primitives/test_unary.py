@@ -22,9 +22,11 @@ from tests.sim_models.words import (
 )
 from tests.strategies import random_nested
 
-OPS = ("neg", "abs", "relu", "scale", "shift", "max", "min")
+OPS = ("neg", "abs", "relu", "scale", "shift", "affine", "max", "min")
 ELEMENTARY = ("exp", "rsqrt")
 CASES = [(op, value) for value in TYPES for op in (*OPS, *(ELEMENTARY if value.is_float else ()))]
+OFFSET = -3
+"""What affine adds in these tests."""
 STEEP = 700
 """Beyond it exp leaves float64 too, and every value type."""
 
@@ -39,7 +41,7 @@ each_case = pytest.mark.parametrize(("op", "value"), CASES, ids=name_of)
 def unary(
     op: str, rank: int, streams: list[object], value: ValueType = INT32, constant: Number = 0
 ) -> Bench:
-    params = {"op": op, "constant": constant}
+    params = {"op": op, "constant": constant, "offset": OFFSET}
     return bench("unary", params, {"a": Port(("a/val",), rank, streams)}, value=value)
 
 
@@ -53,6 +55,10 @@ def expected(op: str, value: ValueType, a: Words, constant: Number) -> tuple[Wor
             return patterns(value, native, native.astype(np.float64))
     if op in ELEMENTARY:
         return elementary(op, value, a)
+    if op == "affine":
+        products, large = expected("scale", value, a, constant)
+        sums, larger = expected("shift", value, products, OFFSET)
+        return sums, large or larger
     binary = {"relu": "max", "scale": "mul", "shift": "add"}.get(op, op)
     second = value.encode(0 if op == "relu" else constant)
     return apply(binary, value, a, np.full_like(a, second))
@@ -91,7 +97,8 @@ def test_many_random_words(op: str, value: ValueType) -> None:
     a = random_words(value, 100_000, seed=3)
     constant = -1.3359375 if value.is_float else -77
     words, overflow = expected(op, value, a, constant)
-    it = dense_bench(value, {"a": a}, [("unary", "", {"op": op, "constant": constant})])
+    params = {"op": op, "constant": constant, "offset": OFFSET}
+    it = dense_bench(value, {"a": a}, [("unary", "", params)])
     check_dense(it, words, overflow=overflow)
 
 
@@ -166,7 +173,7 @@ def test_signs_of_zero() -> None:
 def test_latencies() -> None:
     for value, add, multiply in ((FP32, 4, 4), (BF16, 4, 3), (INT8, 1, 2)):
         for op in OPS:
-            latency = {"shift": add, "scale": multiply}.get(op, 1)
+            latency = {"shift": add, "scale": multiply, "affine": multiply + add}.get(op, 1)
             assert check(unary(op, 0, [(1,)], value, constant=1)).cycles == 1 + latency + 1
     for value in FLOATS:
         for op, latency in (("exp", value.exponential), ("rsqrt", value.root)):

@@ -151,7 +151,24 @@ MUTANTS = (
     ),
     Mutant(
         "reduce_waits_inside", "hw.primitives.reduce",
-        "head.valid & (~closing | out.room)", "head.valid & out.room", ("reduce",),
+        ".all() & (~closing | out.room)", ".all() & out.room", ("reduce", "reduce_products"),
+    ),
+    Mutant(
+        "relu_of_an_operand", "hw.fused",
+        "Mux(inner.result[-1], 0, inner.result)", "Mux(inner.a[-1], 0, inner.result)",
+        ("add_relu", "min_relu"),
+    ),
+    Mutant(
+        "affine_adds_early", "hw.fused",
+        "delay(m, product.result, 1)", "product.result", ("affine",),
+    ),
+    Mutant(
+        "product_comes_early", "hw.primitives.reduce",
+        "return delay(m, product.result, 1)", "return product.result", ("reduce_products",),
+    ),
+    Mutant(
+        "fold_ends_before_its_products", "hw.primitives.reduce",
+        "delay(m, closing, before)", "closing", ("reduce_products",),
     ),
     # Popped with the other side's last token: no step and no output differs, only the pop.
     Mutant(

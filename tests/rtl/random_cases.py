@@ -73,7 +73,7 @@ def _one(
                 side: relabel(outer, RANK - 1, lambda: _sorted_fiber(rng, extra))
                 for side in setup.feeds
             }
-        case "alu":
+        case "alu" | "reduce" if "b" in setup.feeds:
             base = tree(rng, RANK, word)
             return {"a": base, "b": relabel(base, RANK, word)}
         case "unary":

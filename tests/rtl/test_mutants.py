@@ -17,7 +17,7 @@ from tests.rtl.bench import Round, make_round, model
 from tests.rtl.mutants import FLOAT_MUTANTS, MUTANTS, Copy, Mutant, MutantTile, applied, copies
 from verif.compare import image_differences
 from verif.job import Record, Run
-from verif.primitives import Case
+from verif.primitives import Case, Setup
 from verif.tile import build_tile
 
 SEEDS = (None, *range(1, 13))
@@ -81,11 +81,11 @@ def joined(rng: random.Random) -> tuple[Any, Any]:
     return sides[0], sides[1]
 
 
-def streams(rng: random.Random, primitive: str, value: ValueType) -> dict[str, Any]:
-    """Return one random stream for every port of a setup of a primitive."""
+def streams(rng: random.Random, setup: Setup, value: ValueType) -> dict[str, Any]:
+    """Return one random stream for every port of a setup."""
     nested = nest(rng, 3, tuple, (7, 8, 9, 12, 17) if value.is_float else ())
     val = lambda _: word(rng, value)  # noqa: E731
-    match primitive:
+    match setup.primitive:
         case "scan_dense" | "array":
             return {"ref": fibers(nested, 3, lambda _: ref(rng, 8))}
         case "scan_compressed":
@@ -95,10 +95,8 @@ def streams(rng: random.Random, primitive: str, value: ValueType) -> dict[str, A
         case "intersect" | "union":
             left, right = joined(rng)
             return {"left": left, "right": right}
-        case "alu":
-            return {port: fibers(nested, 3, val) for port in ("a", "b")}
-        case "reduce":
-            return {"val": fibers(nested, 3, val)}
+        case "alu" | "unary" | "reduce":
+            return {port: fibers(nested, 3, val) for port in setup.feeds}
         case "accumulate":
             # Few coordinates, and runs of one, so that sums meet in the adder.
             near = rng.choice((1, 2, 8, 32))
@@ -115,13 +113,13 @@ def streams(rng: random.Random, primitive: str, value: ValueType) -> dict[str, A
             short = [[nested_row[:3] for nested_row in plane[:3]] for plane in nested[:3]]
             crd = fibers(short, 3, lambda _: (rng.randrange(32),))
             return {"crd": crd, "val": fibers(short, 3, val)}
-        case _:
-            raise AssertionError(f"no data for {primitive}")
+        case other:
+            raise AssertionError(f"no data for {other}")
 
 
 def case(copy: Copy, rng: random.Random, value: ValueType) -> Case:
     """Return the data of a copy in one round."""
-    played = [streams(rng, copy.setup.primitive, value) for _ in range(STREAMS)]
+    played = [streams(rng, copy.setup, value) for _ in range(STREAMS)]
     image = None
     if copy.setup.primitive == "accumulate":
         image = TensorImage((32,), (None,), (None,), [0] * 32)

@@ -65,8 +65,9 @@ def test_random_streams(tile: RtlTile, first: int) -> None:
         check(tile, each, record)
 
 
-SOME = ("add", "mul", "wide", "scale_by", "max_by", "reduce", "reduce_wide", "accumulate",
-        "accumulate_dense", "drop_value7", "union_fills", "write_val")  # fmt: skip
+SOME = ("add", "mul", "wide", "mul_relu", "scale_by", "max_by", "affine", "reduce", "reduce_wide",
+        "reduce_products", "accumulate", "accumulate_dense", "drop_value7", "union_fills",
+        "write_val")  # fmt: skip
 """Setups of the types that differ from others in their widths alone."""
 
 

@@ -11,9 +11,17 @@ VARIANTS: dict[str, list[Params]] = {
     "source": [{"fields": ("crd/crd",)}],
     "scan_dense": [{"bound": True}, {"bound": False}],
     "locate": [{"parent": True}, {"parent": False}],
-    "alu": [{"op": op} for op in CATALOG["alu"].params[0].choices] + [{"op": "mul", "wide": True}],
+    "alu": [
+        *({"op": op} for op in CATALOG["alu"].params[0].choices),
+        {"op": "mul", "wide": True},
+        {"op": "add", "relu": True},
+    ],
     "unary": [{"op": op} for op in CATALOG["unary"].params[0].choices],
-    "reduce": [{"op": op} for op in CATALOG["reduce"].params[0].choices],
+    "reduce": [
+        {"op": op, "multiply": multiply}
+        for op in CATALOG["reduce"].params[0].choices
+        for multiply in (False, True)
+    ],
     "accumulate": [
         {"kept": 1, "size": (SIZE,)},
         {"kept": 2, "size": (SIZE, SIZE)},
@@ -69,8 +77,8 @@ def test_latencies_of_the_contract() -> None:
     latencies = {
         (entry.name, unit.name): unit.latency
         for entry, params in (case.values for case in CASES)
-        if params.get("adder", 0) == 0 and params.get("op") not in ("mul", "scale")
-        if not _floating(entry, params)
+        if params.get("adder", 0) == 0 and params.get("op") not in ("mul", "scale", "affine")
+        if not params.get("multiply") and not _floating(entry, params)
         for unit in entry.units(params, INT32)
     }
     slow = {key: latency for key, latency in latencies.items() if latency > 1}
@@ -83,9 +91,15 @@ def test_latencies_of_the_contract() -> None:
     }
     assert CATALOG["alu"].units({"op": "mul"}, INT32)[0].latency == INT32.multiplier
     assert CATALOG["unary"].units({"op": "scale"}, INT32)[0].latency == INT32.multiplier
+    assert CATALOG["unary"].units({"op": "affine"}, INT32)[0].latency == INT32.multiplier + 1
     for value in (FP32, FP16, BF16):
-        assert CATALOG["reduce"].units({"op": "sum"}, value)[0].latency == 20
-        assert CATALOG["reduce"].units({"op": "max"}, value)[0].latency == 1
+        for multiply in (False, True):
+            products = {"multiply": multiply}
+            more = value.multiplier if multiply else 0
+            assert CATALOG["reduce"].units({"op": "sum"} | products, value)[0].latency == 20 + more
+            assert CATALOG["reduce"].units({"op": "max"} | products, value)[0].latency == 1 + more
+        affine = CATALOG["unary"].units({"op": "affine"}, value)[0].latency
+        assert affine == value.multiplier + value.adder
         assert CATALOG["alu"].units({"op": "add"}, value)[0].latency == value.adder
         assert CATALOG["unary"].units({"op": "relu"}, value)[0].latency == 1
         assert CATALOG["alu"].units({"op": "div"}, value)[0].latency == value.divider > 1

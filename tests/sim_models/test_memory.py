@@ -77,3 +77,5 @@ def test_random_benches(module: Any, seed: int) -> None:
     module.test_random.hypothesis.inner_test(seed)
     if module is test_accumulate:
         module.test_random_of_two_kept.hypothesis.inner_test(seed)
+    if module is test_reduce:
+        module.test_random_products.hypothesis.inner_test(seed)

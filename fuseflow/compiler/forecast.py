@@ -1,0 +1,373 @@
+"""The cost heuristic: how much a graph is expected to do, from how full its tensors are.
+
+Expected numbers of coordinates are carried along every stream, level by level, as if the stored
+entries of a level were spread evenly over its fibers and independent of those of other tensors.
+What a unit is expected to fire follows.  It fires once a cycle from when its inputs begin, and no
+sooner ends than they do; what closes fibers begins to write when the first one is complete.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import exp, inf, prod
+
+from fuseflow.samml.catalog import CATALOG
+from fuseflow.samml.formats import Format, LevelKind
+from fuseflow.samml.graph import Connection, Extent, Graph, Node, Role, TensorDecl
+
+DENSITY = 0.1
+"""Share of a compressed level's coordinates that are assumed stored where nothing is known."""
+
+SPARING = ("neg", "abs", "relu", "scale")
+"""Functions that leave a zero what it is."""
+
+POSITIVE = 0.5
+"""Share of values that a relu is expected to leave."""
+
+WORD = 4
+"""Bytes of a coordinate or segment word."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a graph is expected to do.
+
+    Attributes
+    ----------
+    cycles : float
+        Until the last writer ends.
+    unit, bottleneck : str, float
+        The node that fires most, and how often.
+    operations : float
+        Payloads of alu, unary, reduce and accumulate.
+    bytes : float
+        Moved between arrays and graph: coordinates, segments and values, read and written.
+    firings : float
+        Of all units.
+    results : dict of str to tuple of float
+        Expected stored positions of every level.
+    """
+
+    cycles: float
+    unit: str
+    bottleneck: float
+    operations: float
+    bytes: float
+    firings: float
+    results: dict[str, tuple[float, ...]]
+
+
+def forecast(graph: Graph, stored: Mapping[str, Sequence[float]]) -> Forecast:
+    """Return what a graph is expected to do.
+
+    Parameters
+    ----------
+    graph : Graph
+        Index capacities are taken for sizes.
+    stored : mapping of str to sequence of float
+        Stored positions of every level of an input; one that is not named is `DENSITY` full.
+    """
+    return _Forecasting(graph, stored).run()
+
+
+def expected_positions(form: Format, dims: Sequence[int], density: float) -> tuple[float, ...]:
+    """Return the positions of every level of a tensor whose entries are spread evenly.
+
+    Parameters
+    ----------
+    form : Format
+    dims : sequence of int
+        In mode order.
+    density : float
+        Stored entries over all.
+    """
+    positions: list[float] = []
+    parents, below = 1.0, float(prod(dims))
+    for mode, kind in zip(form.order, form.levels, strict=True):
+        below /= max(dims[mode], 1)
+        points = parents * dims[mode]
+        if kind is LevelKind.COMPRESSED:
+            points *= 1.0 - (1.0 - density) ** below
+        positions.append(points)
+        parents = points
+    return tuple(positions)
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """Expected coordinates of every level of a stream, the root's first, and the levels' sizes.
+
+    `present` tells how often a field is no null, `kept` how often a value is not the fill, `covers`
+    which streams have no coordinate that this one lacks, `begin` and `end` when it comes.
+    """
+
+    counts: tuple[float, ...]
+    sizes: tuple[int, ...] = ()
+    present: Mapping[str, float] = field(default_factory=dict[str, float])
+    kept: float = 1.0
+    covers: frozenset[tuple[str, str]] = frozenset()
+    begin: float = 0.0
+    end: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """Size of the last level."""
+        return self.sizes[-1] if self.sizes else 1
+
+    @property
+    def tokens(self) -> float:
+        """Payloads, and one token for every fiber without any."""
+        if len(self.counts) < 2:
+            return 1.0
+        fibers, found = self.counts[-2:]
+        each = found / fibers if fibers else 0.0
+        return found + (fibers * exp(-each) if each < self.size else 0.0)
+
+    @property
+    def share(self) -> float:
+        """Share of the last level's coordinates that it has."""
+        fibers = self.counts[-2] * self.size
+        return min(1.0, self.counts[-1] / fibers) if fibers else 0.0
+
+
+class _Forecasting:
+    def __init__(self, graph: Graph, stored: Mapping[str, Sequence[float]]) -> None:
+        self.graph = graph
+        self.tensors = {tensor.name: tensor for tensor in graph.tensors}
+        self.stored = {
+            tensor.name: tuple(stored.get(tensor.name, ()))
+            or expected_positions(tensor.format, tensor.dims, DENSITY)
+            for tensor in graph.tensors
+        }
+        self.streams: dict[tuple[str, str], _Stream] = {}
+        self.firings: dict[str, float] = {}
+        self.cycles = 0.0
+        self.operations = 0.0
+        self.bytes = 0.0
+        self.written: dict[tuple[str, int], float] = {}
+        self.word = (graph.value.bits + 7) // 8
+
+    def run(self) -> Forecast:
+        for node in self.graph.nodes:
+            params = CATALOG[node.primitive].complete(node.params)
+            getattr(self, f"_{node.primitive}")(replace(node, params=params))
+        unit = max(self.firings, key=lambda name: self.firings[name], default="")
+        results = {
+            tensor.name: self._positions(tensor)
+            for tensor in self.graph.tensors
+            if tensor.role == Role.RESULT
+        }
+        return Forecast(
+            self.cycles, unit, self.firings.get(unit, 0.0), self.operations, self.bytes,
+            sum(self.firings.values()), results,
+        )  # fmt: skip
+
+    def _positions(self, tensor: TensorDecl) -> tuple[float, ...]:
+        positions: list[float] = []
+        parents = 1.0
+        for level, mode in enumerate(tensor.format.order):
+            parents = self.written.get((tensor.name, level), parents * tensor.dims[mode])
+            positions.append(parents)
+        return tuple(positions)
+
+    def _edge(self, node: Node, port: str) -> tuple[Connection, _Stream]:
+        edge = node.connection(port)
+        return edge, self.streams[edge.node, edge.output]
+
+    def _in(self, node: Node, port: str) -> _Stream:
+        return self._edge(node, port)[1]
+
+    def _present(self, node: Node, port: str) -> float:
+        """Return how often the one field of a port is no null."""
+        edge, stream = self._edge(node, port)
+        return stream.present.get(edge.fields[0], 1.0) if edge.fields else 1.0
+
+    def _carried(self, node: Node, port: str, factor: float = 1.0) -> dict[str, float]:
+        edge, stream = self._edge(node, port)
+        pairs = zip(edge.fields, edge.names, strict=True)
+        return {new: stream.present.get(old, 1.0) * factor for old, new in pairs}
+
+    def _out(self, node: Node, stream: _Stream, port: str = "out") -> None:
+        self.streams[node.name, port] = stream
+
+    def _fire(self, node: Node, firings: float, groups: float = inf) -> None:
+        """Let a node fire; it writes when the first of so many groups of its input is complete."""
+        self.firings[node.name] = max(self.firings.get(node.name, 0.0), firings)
+        taken = [self._in(node, edge.port) for edge in node.inputs]
+        begin = max((each.begin for each in taken), default=0.0)
+        end = max(max((each.end for each in taken), default=0.0), begin + firings)
+        units = CATALOG[node.primitive].units(node.params, self.graph.value)
+        latency = sum(unit.latency for unit in units)
+        begin += (end - begin) / max(groups, 1.0) + latency
+        end += latency
+        self.cycles = max(self.cycles, end)
+        for (name, port), stream in list(self.streams.items()):
+            if name == node.name:
+                done = max(end, begin + stream.tokens)
+                self.streams[name, port] = replace(stream, begin=begin, end=done)
+
+    def _root(self, node: Node) -> None:
+        self._out(node, _Stream((1.0,)))
+
+    def _scan(self, node: Node, each: float, size: int) -> None:
+        above = self._in(node, "ref")
+        found = above.counts[-1] * self._present(node, "ref") * each
+        out = _Stream((*above.counts, found), (*above.sizes, size))
+        self._out(node, out)
+        self._fire(node, out.tokens)
+
+    def _size(self, index: object) -> int:
+        return self.graph.indices[str(index)]
+
+    def _scan_dense(self, node: Node) -> None:
+        size = self._size(node.params["index"])
+        self._scan(node, size, size)
+
+    def _scan_compressed(self, node: Node) -> None:
+        tensor, level = str(node.params["tensor"]), int(str(node.params["level"]))
+        positions = self.stored[tensor]
+        parents = positions[level - 1] if level else 1.0
+        self._scan(node, positions[level] / max(parents, 1.0), self._size(node.params["index"]))
+        out = self.streams[node.name, "out"]
+        self.bytes += WORD * (out.counts[-1] + 2 * out.counts[-2])
+
+    def _locate(self, node: Node) -> None:
+        crd = self._in(node, "crd")
+        present = self._present(node, "parent") if node.params["parent"] else 1.0
+        self._out(node, replace(crd, present={"ref": present}, covers=frozenset()))
+        self._fire(node, crd.tokens)
+
+    def _repeat(self, node: Node) -> None:
+        signal = self._in(node, "signal")
+        (name,) = node.connection("x").names
+        kept = self._in(node, "x").kept
+        present = {name: self._present(node, "x")}
+        self._out(node, replace(signal, present=present, kept=kept, covers=frozenset()))
+        self._fire(node, signal.tokens)
+
+    def _intersect(self, node: Node) -> None:
+        left, right = self._in(node, "left"), self._in(node, "right")
+        fibers, size = left.counts[-2], left.size
+        share = left.share * right.share
+        for (edge, side), (_, other) in (
+            (self._edge(node, "left"), self._edge(node, "right")),
+            (self._edge(node, "right"), self._edge(node, "left")),
+        ):
+            if (edge.node, edge.output) in other.covers:
+                share = side.share
+        present = self._carried(node, "left") | self._carried(node, "right")
+        out = _Stream((*left.counts[:-1], fibers * size * share), left.sizes, present)
+        self._out(node, out)
+        steps = fibers * size * (left.share + right.share - share)
+        self._fire(node, max(steps, out.tokens))
+
+    def _union(self, node: Node) -> None:
+        sides = [self._edge(node, port) for port in ("left", "right")]
+        left, right = (stream for _, stream in sides)
+        fibers, size = left.counts[-2], left.size
+        share = left.share + right.share - left.share * right.share
+        factors = [side.share / share if share else 0.0 for side in (left, right)]
+        present = self._carried(node, "left", factors[0]) | self._carried(node, "right", factors[1])
+        covers = frozenset((edge.node, edge.output) for edge, _ in sides)
+        covers = covers.union(left.covers, right.covers)
+        counts = (*left.counts[:-1], fibers * size * share)
+        out = _Stream(counts, left.sizes, present, covers=covers)
+        self._out(node, out)
+        self._fire(node, out.tokens)
+
+    def _array(self, node: Node) -> None:
+        ref = self._in(node, "ref")
+        self._out(node, replace(ref, present={}, covers=frozenset()))
+        self._fire(node, ref.tokens)
+        self.bytes += self.word * ref.counts[-1] * self._present(node, "ref")
+
+    def _alu(self, node: Node) -> None:
+        left, right = self._in(node, "a"), self._in(node, "b")
+        product = node.params["op"] == "mul"
+        self._elementwise(node, left.kept * right.kept if product else 1.0)
+
+    def _unary(self, node: Node) -> None:
+        kept = self._in(node, "a").kept
+        if node.params["op"] == "relu":
+            kept *= POSITIVE
+        self._elementwise(node, kept if node.params["op"] in SPARING else 1.0)
+
+    def _elementwise(self, node: Node, kept: float) -> None:
+        taken = self._in(node, "a")
+        self._out(node, replace(taken, present={}, kept=kept, covers=frozenset()))
+        self._fire(node, taken.tokens)
+        self.operations += taken.counts[-1]
+
+    def _reduce(self, node: Node) -> None:
+        taken = self._in(node, node.inputs[0].port)
+        fibers = taken.counts[-2]
+        each = taken.counts[-1] / fibers if fibers else 0.0
+        kept = 1.0 - exp(-each) if each < taken.size else 1.0
+        self._out(node, _Stream(taken.counts[:-1], taken.sizes[:-1], kept=kept))
+        self._fire(node, taken.tokens, fibers)
+        self.operations += taken.counts[-1]
+
+    def _accumulate(self, node: Node) -> None:
+        taken = self._in(node, "val")
+        extents = node.params["size"]
+        assert isinstance(extents, tuple)
+        sizes = [self._extent(extent) for extent in extents if isinstance(extent, Extent)]
+        kept = len(sizes)
+        rows, fibers = taken.counts[-kept - 2], taken.counts[-kept - 1]
+        each = fibers / rows if rows else 0.0
+        counts = list(taken.counts[: -kept - 1])
+        before = fibers
+        for size, found in zip(sizes, taken.counts[-kept:], strict=True):
+            share = min(1.0, found / (before * size)) if before else 0.0
+            touched = 1.0 if node.params["mode"] == "dense" else 1.0 - (1.0 - share) ** each
+            counts.append(counts[-1] * size * touched)
+            each *= share / touched if touched else 0.0
+            before = found
+        if kept > 1:
+            outer = _Stream(tuple(counts[:-1]), (*taken.sizes[: -kept - 1], sizes[0]))
+            self._out(node, outer, "outer")
+        out = _Stream(tuple(counts), (*taken.sizes[: -kept - 1], *sizes))
+        self._out(node, out)
+        self._fire(node, taken.tokens, rows)
+        self.operations += taken.counts[-1]
+
+    def _extent(self, extent: Extent) -> int:
+        return self.tensors[extent.tensor].dims[extent.mode]
+
+    def _drop_value(self, node: Node) -> None:
+        crd, val = self._in(node, "crd"), self._in(node, "val")
+        present = self._carried(node, "crd") | self._carried(node, "val")
+        counts = (*crd.counts[:-1], crd.counts[-1] * val.kept)
+        self._out(node, _Stream(counts, crd.sizes, present))
+        self._fire(node, crd.tokens)
+
+    def _drop_empty(self, node: Node) -> None:
+        outer = self._in(node, "outer")
+        level = len(outer.counts) - 1
+        signal = self._in(node, "signal")
+        each = signal.counts[level + 1] / outer.counts[-1] if outer.counts[-1] else 0.0
+        left = outer.counts[-1] * (1.0 - exp(-each))
+        self._out(node, replace(outer, counts=(*outer.counts[:-1], left)), "outer")
+        for edge in node.inputs:
+            if edge.port.startswith("inner"):
+                taken = self._in(node, edge.port)
+                counts = (*taken.counts[:level], left, *taken.counts[level + 1 :])
+                self._out(node, replace(taken, counts=counts, covers=frozenset()), edge.port)
+                self._fire(node, taken.tokens)
+
+    def _write_crd(self, node: Node) -> None:
+        crd = self._in(node, "crd")
+        tensor, level = str(node.params["tensor"]), int(str(node.params["level"]))
+        self.written[tensor, level] = crd.counts[-1]
+        self._fire(node, crd.tokens)
+        self.bytes += WORD * (crd.counts[-1] + (crd.counts[-2] if len(crd.counts) > 1 else 0.0))
+
+    def _write_val(self, node: Node) -> None:
+        val = self._in(node, "val")
+        self._fire(node, val.tokens)
+        self.bytes += self.word * val.counts[-1]
+
+    def _sink(self, node: Node) -> None:
+        del node
+
+    def _source(self, node: Node) -> None:
+        raise AssertionError(f"{node.name} stands in benches only")
