@@ -19,7 +19,7 @@ from fuseflow.compiler.expr import masks_of
 from fuseflow.compiler.program import Program as Source
 from fuseflow.compiler.schedule import Scheduler
 from fuseflow.folders import Graphs, describe
-from fuseflow.judge import dense, judge, worst_of
+from fuseflow.judge import Verdict, dense, judge, worst_of
 from fuseflow.kernel import Kernel, Shelf
 from fuseflow.outcome import (
     KernelRun,
@@ -28,7 +28,7 @@ from fuseflow.outcome import (
     Seconds,
     VerifyResult,
     only,
-    place,
+    region_path,
 )
 from fuseflow.samml.errors import TensorError
 from fuseflow.samml.formats import Format
@@ -123,7 +123,7 @@ class Program:
         VerificationError
             Golden meaning, cycle model and dense evaluation do not agree.
         """
-        shelf = self._shelf(tensors)
+        shelf = self._complete(tensors)
         return self._run(shelf, lambda kernel: kernel.run(shelf, trace=trace), lambda run: run)[1]
 
     def fitted(self) -> Graph:
@@ -201,11 +201,11 @@ class Program:
         from verif.toolchain import require_tools
 
         require_tools()
-        shelf = self._shelf(tensors)
+        shelf = self._complete(tensors)
         several = len(self.kernels) > 1
 
         def verified(kernel: Kernel) -> KernelVerify:
-            file = place(Path(waves), kernel.name if several else "") if waves else None
+            file = None if waves is None else region_path(waves, kernel.name, several=several)
             return kernel.verify(shelf, waves=file)
 
         parts, run = self._run(shelf, verified, lambda part: part.run)
@@ -242,6 +242,22 @@ class Program:
             check_sizes(self.source, given)
         return Shelf(given)
 
+    def _complete(self, tensors: Mapping[str, Tensor] | None) -> Shelf:
+        """Return the operands of a run, all of them.
+
+        Raises
+        ------
+        TensorError
+            One is missing, or see `_shelf`.
+        """
+        shelf = self._shelf(tensors)
+        for name in self.inputs:
+            if name not in shelf.tensors:
+                raise TensorError(
+                    f"operand '{name}' has no tensor: give one (--tensor {name}=FILE)"
+                )
+        return shelf
+
     @property
     def _title(self) -> str:
         return f"'{self.statement}'" if len(self.kernels) == 1 else "the program"
@@ -251,24 +267,34 @@ class Program:
     ) -> tuple[list[T], RunResult]:
         """Let every kernel act, one after the other, and judge what comes out in the end."""
         truths: dict[str, Truth | None] = {}
+        verdicts: dict[str, Verdict] = {}
         parts: list[T] = []
+        overflow = False
         for kernel in self.kernels:
             part = act(kernel)
             run = run_of(part)
             parts.append(part)
             shelf.tensors |= run.results
-            truths |= self._truths(kernel, shelf, truths) if kernel.computed else run.truths
+            overflow |= run.overflow
+            if not kernel.computed:
+                truths |= run.truths
+                verdicts |= run.verdicts
+                continue
+            truths |= self._truths(kernel, shelf, truths)
+            for name in run.truths.keys() & {*self.results}:
+                verdicts[name] = judge(
+                    run.results[name], truths[name], overflow=overflow, blame=kernel.blame
+                )
         runs = tuple(map(run_of, parts))
-        results = {name: shelf.tensors[name] for name in self.results}
-        overflow = any(run.overflow for run in runs)
-        verdicts = [
-            judge(results[name], truths[name], overflow=overflow, blame=self.kernels[-1].blame)
-            for name in self.results
-            if name in truths
-        ]
-        error, bound = worst_of(verdicts)
-        seconds = sum((run.seconds for run in runs), self.seconds)
-        return parts, RunResult(runs, results, error, bound, self.crossing, seconds)
+        error, bound = worst_of([verdicts[name] for name in self.results if name in verdicts])
+        return parts, RunResult(
+            regions=runs,
+            results={name: shelf.tensors[name] for name in self.results},
+            max_error=error,
+            error_bound=bound,
+            crossing=self.crossing,
+            seconds=sum((run.seconds for run in runs), self.seconds),
+        )
 
     def _truths(
         self, kernel: Kernel, shelf: Shelf, truths: Mapping[str, Truth | None]
@@ -350,6 +376,7 @@ def compile(
         order = tuple(part.strip() for part in order.split(",") if part.strip())
     if order is not None and len(program.statements) == 1:
         options["order"] = order
+        program = replace(program, order=(), regions=())
     elif order is not None:
         program = replace(program, order=tuple(order))
     scheduled = Scheduler(

@@ -1,7 +1,7 @@
 """Judging results against the float64 truth, entry by entry (DESIGN section 4)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -86,7 +86,7 @@ def judge(result: Tensor, truth: Truth | None, *, overflow: bool, blame: str) ->
     return float(error[largest]), float(truth.bound[largest])
 
 
-def worst_of(verdicts: list[Verdict]) -> Verdict:
+def worst_of(verdicts: Collection[Verdict]) -> Verdict:
     """Return the verdict with the largest distance; unknown if one is."""
     known = [(error, bound) for error, bound in verdicts if error is not None]
     if not known or len(known) < len(verdicts):

@@ -14,7 +14,7 @@ import numpy as np
 
 from fuseflow.compiler import Access, Lowered, Statement, Truth
 from fuseflow.compiler.expr import masks_of
-from fuseflow.judge import dense, judge, truth_of, worst_of
+from fuseflow.judge import dense, judge, truth_of
 from fuseflow.outcome import ConversionStep, KernelRun, KernelVerify, Seconds
 from fuseflow.samml.errors import CapacityError, TensorError, VerificationError
 from fuseflow.samml.formats import Format
@@ -170,20 +170,17 @@ class Kernel:
                 "statement, its formats and its order"
             )
         truths = self.truths({name: dense(each) for name, each in operands.given.items()}, shelf)
-        error, bound = worst_of(
-            [
-                judge(stored[name], truth, overflow=overflow, blame=self.blame)
-                for name, truth in truths.items()
-            ]
-        )
+        verdicts = {
+            name: judge(stored[name], truth, overflow=overflow, blame=self.blame)
+            for name, truth in truths.items()
+        }
         results, steps = self._wanted(stored, shelf)
         return KernelRun(
             name=self.name,
             results=results,
             ideal=simulate(units, images, shapes, ideal="unlimited").cycles,
             ideal_banks=simulate(units, images, shapes, ideal="banks").cycles,
-            max_error=error,
-            error_bound=bound,
+            verdicts=verdicts,
             conversions=(*operands.steps, *steps),
             seconds=seconds,
             model=model,
@@ -297,12 +294,7 @@ class Kernel:
         steps: list[ConversionStep] = []
         for declared in self.graph.tensors:
             if declared.role == Role.INPUT:
-                source = shelf.tensors.get(sources.get(declared.name, declared.name))
-                if source is None:
-                    raise TensorError(
-                        f"operand '{declared.name}' has no tensor: give one (--tensor "
-                        f"{declared.name}=FILE)"
-                    )
+                source = shelf.tensors[sources.get(declared.name, declared.name)]
                 if source.fill != declared.fill:
                     raise TensorError(
                         f"operand '{source.name}' has fill {source.fill}, the program is compiled "

@@ -102,6 +102,8 @@ class Options:
 
         if self.formats or self.order:
             raise ParseError(f"'{path}' has formats and an order: leave --format and --order out")
+        if self.fusion != Options.fusion:
+            raise ParseError(f"'{path}' is one graph: leave --fusion out")
         with progress("reading the graph"):
             source = open_custard(path)
         names = _Names.of_graph(source.signature)

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from fuseflow.compiler import Truth
+from fuseflow.judge import Verdict, worst_of
 from fuseflow.samml.errors import FuseFlowError, SimulationError
+from fuseflow.samml.graph import Node
 from fuseflow.samml.units import UnitGraph
 from fuseflow.tensor import Tensor
 from fuseflow.tensor.conversion import Conversion, ConversionCost
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 
-OPERATIONS = ("alu", "unary", "reduce", "accumulate.fill")
+OPERATORS = ("alu", "unary", "reduce", "accumulate.fill")
 """The units that compute."""
 
 INDEX_BYTES = 4
@@ -91,11 +93,8 @@ class KernelRun:
     ideal, ideal_banks : int
         Cycles of the same graph with unbounded edges, latency 1, and unlimited banks or the
         tile's own (DESIGN section 3).
-    max_error : float or None
-        Largest distance to the float64 truth of what the graph was given; modulo the word where
-        integers wrapped. None where that is too large to evaluate densely.
-    error_bound : float or None
-        What rounding explains there (`fuseflow.compiler.truth`); 0 for integers.
+    verdicts : dict of str to Verdict
+        How far each result is from the float64 truth of what the graph was given.
     conversions : tuple of ConversionStep
         Conversions of operands before the graph runs, and of its results afterwards.
     seconds : Seconds
@@ -111,8 +110,7 @@ class KernelRun:
     results: dict[str, Tensor]
     ideal: int
     ideal_banks: int
-    max_error: float | None
-    error_bound: float | None
+    verdicts: dict[str, Verdict]
     conversions: tuple[ConversionStep, ...]
     seconds: Seconds
     model: CycleResult
@@ -123,6 +121,19 @@ class KernelRun:
     def result(self) -> Tensor:
         """The last result."""
         return list(self.results.values())[-1]
+
+    @property
+    def max_error(self) -> float | None:
+        """Largest distance to the truth; modulo the word where integers wrapped.
+
+        None where the operands are too large to evaluate densely.
+        """
+        return worst_of(self.verdicts.values())[0]
+
+    @property
+    def error_bound(self) -> float | None:
+        """What rounding explains there (`fuseflow.compiler.truth`); 0 for integers."""
+        return worst_of(self.verdicts.values())[1]
 
     @property
     def cycles(self) -> int:
@@ -152,8 +163,13 @@ class KernelRun:
 
     @cached_property
     def operations(self) -> int:
-        """Firings of the units that compute: `OPERATIONS`."""
-        return sum(unit.firings for unit in self.model.units if unit.kind in OPERATIONS)
+        """Firings of the units that compute, once for each operation that a unit does."""
+        pairs = zip(self.model.units, self.units.units, strict=True)
+        return sum(
+            report.firings * _operations_of(unit.node)
+            for report, unit in pairs
+            if unit.kind in OPERATORS
+        )
 
     @cached_property
     def bytes(self) -> int:
@@ -289,7 +305,7 @@ class RunResult:
 
     @property
     def operations(self) -> int:
-        """Firings of the units that compute."""
+        """Firings of the units that compute; see `KernelRun.operations`."""
         return sum(region.operations for region in self.regions)
 
     @property
@@ -325,21 +341,18 @@ class RunResult:
         return only(self.regions, "units").units
 
     def write_trace(self, path: str | Path) -> tuple[Path, ...]:
-        """Write the traces: one file a graph, whose name stands before the suffix if it has peers.
+        """Write the traces: of several graphs, one file each (`region_path`).
 
         Raises
         ------
         OutputError, SimulationError
             See `KernelRun.write_trace`.
         """
-        paths = [self.place(Path(path), region.name) for region in self.regions]
-        for region, place in zip(self.regions, paths, strict=True):
-            region.write_trace(place)
-        return tuple(paths)
-
-    def place(self, path: Path, region: str) -> Path:
-        """Return where a file of a region goes, such as ``run.1_T0.json``."""
-        return place(path, region if len(self.regions) > 1 else "")
+        several = len(self.regions) > 1
+        paths = tuple(region_path(path, each.name, several=several) for each in self.regions)
+        for region, target in zip(self.regions, paths, strict=True):
+            region.write_trace(target)
+        return paths
 
     def stalls(self) -> Stalls:
         """Return which units and edges held the only graph back, and why.
@@ -354,10 +367,18 @@ class RunResult:
         return only(self.regions, "stalls").stalls()
 
 
-def place(path: Path, region: str) -> Path:
-    """Return a path with the name of a region, if there is one, before all its suffixes."""
+def region_path(path: str | Path, region: str, *, several: bool) -> Path:
+    """Return where a file of a region goes: of several, such as ``run.1_T0.json``."""
+    path = Path(path)
     stem, dot, suffixes = path.name.partition(".")
-    return path.with_name(f"{stem}.{region}{dot}{suffixes}") if region else path
+    return path.with_name(f"{stem}.{region}{dot}{suffixes}") if several else path
+
+
+def _operations_of(node: Node) -> int:
+    """Return how many operations one firing does (docs/rfcs/0007-fused-operators.md)."""
+    params = node.params
+    behind = bool(params.get("relu")) or params.get("op") == "affine"
+    return 1 + bool(params.get("multiply")) + behind
 
 
 @dataclass(frozen=True, eq=False)
