@@ -25,7 +25,7 @@ from fuseflow.compiler.expr import Access, Result, Statement, accesses
 from fuseflow.compiler.forecast import Forecast
 from fuseflow.compiler.fuse import fuse
 from fuseflow.compiler.nest import global_nest
-from fuseflow.compiler.order import OrderError, check_names
+from fuseflow.compiler.order import OrderError, check_names, is_orderable
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
@@ -186,14 +186,22 @@ def compile_region(
         read = {access.tensor for each in statements for access in each.operands}
         stored = [each.target.tensor for each in statements if each.target.tensor not in read]
     known = tensors if isinstance(tensors, Mapping) else {each.name: each for each in tensors}
-    fused = fuse(statements, stored, distinct=iteration == "global")
-    results = fused.results
-    if iteration == "global":
-        results = tuple(replace(each, value=global_nest(each.value)) for each in results)
     sizes = Sizes(known, dims or {}, capacities or {})
     fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
-    given = _formats(results, formats or {}, known)
-    problem = Problem(results, given, fills, value, keep_explicit, fused.users)
+
+    def problem_of(*, distinct: bool) -> Problem:
+        fused = fuse(statements, stored, distinct=distinct)
+        results = fused.results
+        if iteration == "global":
+            results = tuple(replace(each, value=global_nest(each.value)) for each in results)
+        given = _formats(results, formats or {}, known)
+        return Problem(results, given, fills, value, keep_explicit, fused.users)
+
+    problem = problem_of(distinct=iteration == "global")
+    if order is None and not is_orderable(problem, priority):
+        # Variables of one name in two statements need not be one loop.
+        apart = problem_of(distinct=True)
+        problem = apart if is_orderable(apart, priority) else problem
     original = problem
     indices = index_sizes(problem, sizes)
     copies: tuple[Copy, ...] = ()
@@ -202,7 +210,7 @@ def compile_region(
     except LoweringError as error:
         if not auto_convert or (order is not None and not isinstance(error, OrderError)):
             raise
-        problem, copies, choice = _repaired(problem, sizes, indices, order)
+        problem, copies, choice = _repaired(problem, sizes, indices, order, priority)
     graph = replace(choice.graph, name=name or original.targets[-1].tensor)
     graph = slack(graph, budget, floor)
     wanted = {target.tensor: original.formats[target.tensor] for target in original.targets}
@@ -222,13 +230,17 @@ def compile_region(
 
 
 def _repaired(
-    problem: Problem, sizes: Sizes, indices: Mapping[str, int], order: Sequence[str] | None
+    problem: Problem,
+    sizes: Sizes,
+    indices: Mapping[str, int],
+    order: Sequence[str] | None,
+    priority: Sequence[str],
 ) -> tuple[Problem, tuple[Copy, ...], Choice]:
     """Compile with copies of operands, for the order that needs the least conversion."""
     if order is not None:
         check_names(problem, order)
     reason: LoweringError | None = None
-    for candidate, repair in repairs(problem, sizes, order):
+    for candidate, repair in repairs(problem, sizes, order, priority):
         tensors = dict(sizes.tensors)
         capacities = dict(sizes.capacities)
         for copy in repair.copies:
