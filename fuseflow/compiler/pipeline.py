@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from fuseflow.compiler.convert import Copy, repairs
 from fuseflow.compiler.cost import Choice, choose
 from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, index_sizes
-from fuseflow.compiler.expr import Access, Result, Statement, accesses
+from fuseflow.compiler.expr import Access, Fold, Result, Statement, accesses, walk
 from fuseflow.compiler.forecast import Forecast
 from fuseflow.compiler.fuse import fuse
 from fuseflow.compiler.nest import global_nest
@@ -191,26 +191,30 @@ def compile_region(
 
     def problem_of(*, distinct: bool) -> Problem:
         fused = fuse(statements, stored, distinct=distinct)
-        results = fused.results
-        if iteration == "global":
-            results = tuple(replace(each, value=global_nest(each.value)) for each in results)
-        given = _formats(results, formats or {}, known)
-        return Problem(results, given, fills, value, keep_explicit, fused.users)
+        given = _formats(fused.results, formats or {}, known)
+        return Problem(fused.results, given, fills, value, keep_explicit, fused.users)
 
     problem = problem_of(distinct=iteration == "global")
     if order is None and not is_orderable(problem, priority):
         # Variables of one name in two statements need not be one loop.
         apart = problem_of(distinct=True)
         problem = apart if is_orderable(apart, priority) else problem
+    if iteration == "global":
+        problem = _nested(problem) or problem
     original = problem
     indices = index_sizes(problem, sizes)
-    copies: tuple[Copy, ...] = ()
+    repair = order, priority, auto_convert
     try:
-        choice = choose(problem, sizes, indices, order, priority)
-    except LoweringError as error:
-        if not auto_convert or (order is not None and not isinstance(error, OrderError)):
+        problem, copies, choice = _choose(problem, sizes, indices, *repair)
+    except LoweringError as refusal:
+        # What factoring cannot place in an order, the single nest often can.
+        nested = _nested(problem)
+        if nested is None:
             raise
-        problem, copies, choice = _repaired(problem, sizes, indices, order, priority)
+        try:
+            problem, copies, choice = _choose(nested, sizes, indices, *repair)
+        except LoweringError:
+            raise refusal from None
     graph = replace(choice.graph, name=name or original.targets[-1].tensor)
     graph = slack(graph, budget, floor)
     wanted = {target.tensor: original.formats[target.tensor] for target in original.targets}
@@ -227,6 +231,35 @@ def compile_region(
         choice.forecast,
         choice.table.kept(graph.nodes),
     )
+
+
+def _nested(problem: Problem) -> Problem | None:
+    """Return the problem with one nest for nested sums of products, if it has such."""
+    results = tuple(replace(each, value=global_nest(each.value)) for each in problem.results)
+    same = _folded(results) == _folded(problem.results)
+    return None if same else replace(problem, results=results)
+
+
+def _folded(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    parts = walk(*(result.value for result in results))
+    return [part.indices for part in parts if isinstance(part, Fold)]
+
+
+def _choose(
+    problem: Problem,
+    sizes: Sizes,
+    indices: Mapping[str, int],
+    order: Sequence[str] | None,
+    priority: Sequence[str],
+    auto_convert: bool,
+) -> tuple[Problem, tuple[Copy, ...], Choice]:
+    """Compile for the best order, with copies of operands where there must be."""
+    try:
+        return problem, (), choose(problem, sizes, indices, order, priority)
+    except LoweringError as error:
+        if not auto_convert or (order is not None and not isinstance(error, OrderError)):
+            raise
+    return _repaired(problem, sizes, indices, order, priority)
 
 
 def _repaired(
