@@ -30,6 +30,7 @@ from fuseflow.compiler.order import check_order, constraints, orders
 from fuseflow.compiler.plan import Plan, Section, plan, sections
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.prune import prune
+from fuseflow.compiler.table import FusionTable
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.graph import Graph
@@ -142,9 +143,10 @@ def estimate(problem: Problem, placed: Plan, sizes: Sizes, indices: Mapping[str,
 
 @dataclass(frozen=True)
 class Choice:
-    """A plan that was lowered, its graph without slack, and what that is expected to do."""
+    """A plan, its fusion table and graph without slack, and what that is expected to do."""
 
     plan: Plan
+    table: FusionTable
     graph: Graph
     forecast: Forecast
 
@@ -172,16 +174,15 @@ def choose(
     else:
         search.explore(priority)
     tensors = declare(problem, sizes, indices)
-    stored = {name: each.positions for name, each in sizes.tensors.items()}
     found: list[Choice] = []
     for placed in search.ranked():
         try:
-            nodes = lower(problem, placed)
+            table = lower(problem, placed)
         except LoweringError as error:
             search.refuse(error)
             continue
-        graph = prune(Graph("", problem.value, dict(indices), tensors, nodes))
-        found.append(Choice(placed, graph, forecast(graph, stored)))
+        graph = prune(Graph("", problem.value, dict(indices), tensors, table.nodes()))
+        found.append(Choice(placed, table, graph, forecast(graph, sizes.tensors)))
         if len(found) == MOST_LOWERED:
             break
     if found:

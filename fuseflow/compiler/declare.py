@@ -42,6 +42,11 @@ class Stored(Protocol):
         ...
 
     @property
+    def spread(self) -> tuple[float, ...]:
+        """Mean square over squared mean of the fiber lengths of every level."""
+        ...
+
+    @property
     def fill(self) -> Number:
         """The value of entries that are not stored."""
         ...
@@ -63,6 +68,11 @@ class Renamed:
     def shape(self) -> tuple[int, ...]:
         """Size of every mode."""
         return self.tensor.shape
+
+    @property
+    def spread(self) -> tuple[float, ...]:
+        """Take the fibers to be of equal lengths."""
+        return (1.0,) * self.format.rank
 
     @property
     def fill(self) -> Number:

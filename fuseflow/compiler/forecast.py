@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, inf, prod
 
+from fuseflow.compiler.declare import Stored
 from fuseflow.samml.catalog import CATALOG
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.graph import Connection, Extent, Graph, Node, Role, TensorDecl
@@ -56,15 +57,15 @@ class Forecast:
     results: dict[str, tuple[float, ...]]
 
 
-def forecast(graph: Graph, stored: Mapping[str, Sequence[float]]) -> Forecast:
+def forecast(graph: Graph, stored: Mapping[str, Stored]) -> Forecast:
     """Return what a graph is expected to do.
 
     Parameters
     ----------
     graph : Graph
         Index capacities are taken for sizes.
-    stored : mapping of str to sequence of float
-        Stored positions of every level of an input; one that is not named is `DENSITY` full.
+    stored : mapping of str to Stored
+        Inputs; one that is not named is `DENSITY` full.
     """
     return _Forecasting(graph, stored).run()
 
@@ -96,13 +97,15 @@ def expected_positions(form: Format, dims: Sequence[int], density: float) -> tup
 class _Stream:
     """Expected coordinates of every level of a stream, the root's first, and the levels' sizes.
 
-    `present` tells how often a field is no null, `kept` how often a value is not the fill, `covers`
+    `made` tells whose levels gave the last level's coordinates, `present` how often a field is no
+    null, `kept` how often a value is not the fill, `covers`
     which streams have no coordinate that this one lacks, `begin` and `end` when it comes.
     """
 
     counts: tuple[float, ...]
     sizes: tuple[int, ...] = ()
     present: Mapping[str, float] = field(default_factory=dict[str, float])
+    made: frozenset[tuple[str, int]] = frozenset()
     kept: float = 1.0
     covers: frozenset[tuple[str, str]] = frozenset()
     begin: float = 0.0
@@ -130,14 +133,16 @@ class _Stream:
 
 
 class _Forecasting:
-    def __init__(self, graph: Graph, stored: Mapping[str, Sequence[float]]) -> None:
+    def __init__(self, graph: Graph, stored: Mapping[str, Stored]) -> None:
         self.graph = graph
         self.tensors = {tensor.name: tensor for tensor in graph.tensors}
         self.stored = {
-            tensor.name: tuple(stored.get(tensor.name, ()))
-            or expected_positions(tensor.format, tensor.dims, DENSITY)
+            tensor.name: tuple(stored[tensor.name].positions)
+            if tensor.name in stored
+            else expected_positions(tensor.format, tensor.dims, DENSITY)
             for tensor in graph.tensors
         }
+        self.spread = {name: tensor.spread for name, tensor in stored.items()}
         self.streams: dict[tuple[str, str], _Stream] = {}
         self.firings: dict[str, float] = {}
         self.cycles = 0.0
@@ -208,10 +213,12 @@ class _Forecasting:
     def _root(self, node: Node) -> None:
         self._out(node, _Stream((1.0,)))
 
-    def _scan(self, node: Node, each: float, size: int) -> None:
+    def _scan(
+        self, node: Node, each: float, size: int, made: frozenset[tuple[str, int]] = frozenset()
+    ) -> None:
         above = self._in(node, "ref")
         found = above.counts[-1] * self._present(node, "ref") * each
-        out = _Stream((*above.counts, found), (*above.sizes, size))
+        out = _Stream((*above.counts, found), (*above.sizes, size), made=made)
         self._out(node, out)
         self._fire(node, out.tokens)
 
@@ -226,7 +233,13 @@ class _Forecasting:
         tensor, level = str(node.params["tensor"]), int(str(node.params["level"]))
         positions = self.stored[tensor]
         parents = positions[level - 1] if level else 1.0
-        self._scan(node, positions[level] / max(parents, 1.0), self._size(node.params["index"]))
+        each = positions[level] / max(parents, 1.0)
+        if any(t == tensor and at >= level for t, at in self._in(node, "ref").made):
+            # A tensor that is read along its own coordinates, as a graph is, meets long fibers more
+            # often: in a symmetric one each as often as it is long.
+            each *= self.spread[tensor][level] if tensor in self.spread else 1.0
+        size = self._size(node.params["index"])
+        self._scan(node, each, size, frozenset({(tensor, level)}))
         out = self.streams[node.name, "out"]
         self.bytes += WORD * (out.counts[-1] + 2 * out.counts[-2])
 
@@ -255,7 +268,8 @@ class _Forecasting:
             if (edge.node, edge.output) in other.covers:
                 share = side.share
         present = self._carried(node, "left") | self._carried(node, "right")
-        out = _Stream((*left.counts[:-1], fibers * size * share), left.sizes, present)
+        counts = (*left.counts[:-1], fibers * size * share)
+        out = _Stream(counts, left.sizes, present, left.made | right.made)
         self._out(node, out)
         steps = fibers * size * (left.share + right.share - share)
         self._fire(node, max(steps, out.tokens))
@@ -270,7 +284,7 @@ class _Forecasting:
         covers = frozenset((edge.node, edge.output) for edge, _ in sides)
         covers = covers.union(left.covers, right.covers)
         counts = (*left.counts[:-1], fibers * size * share)
-        out = _Stream(counts, left.sizes, present, covers=covers)
+        out = _Stream(counts, left.sizes, present, left.made | right.made, covers=covers)
         self._out(node, out)
         self._fire(node, out.tokens)
 
@@ -337,7 +351,7 @@ class _Forecasting:
         crd, val = self._in(node, "crd"), self._in(node, "val")
         present = self._carried(node, "crd") | self._carried(node, "val")
         counts = (*crd.counts[:-1], crd.counts[-1] * val.kept)
-        self._out(node, _Stream(counts, crd.sizes, present))
+        self._out(node, _Stream(counts, crd.sizes, present, crd.made))
         self._fire(node, crd.tokens)
 
     def _drop_empty(self, node: Node) -> None:

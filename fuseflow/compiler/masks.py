@@ -52,14 +52,15 @@ def _push(parts: list[Expr], rank: dict[str, int]) -> list[Expr] | None:
 
 
 def _masks(parts: Sequence[Expr], number: int, rank: dict[str, int]) -> Iterable[int]:
-    """Yield the factors that a sum keeps a variable of, below its outermost own one."""
+    """Yield the factors that have kept variables of a sum alone, one below its outermost own."""
     fold = parts[number]
     if not (isinstance(fold, Fold) and fold.op == "sum"):
         return
     outermost = min(rank[index] for index in fold.indices)
     kept = {index for index in free(fold) if rank[index] > outermost}
     for k, part in enumerate(parts):
-        if k != number and kept & {*free(part)} and not _captures(fold, part):
+        inside = {*free(part)} <= {*free(fold)} and kept & {*free(part)}
+        if k != number and inside and not _captures(fold, part):
             yield k
 
 
@@ -83,4 +84,4 @@ def _into(fold: Fold, number: int, parts: Sequence[Expr], masks: Sequence[int]) 
             body += factors(part.body)
         else:
             body.append(part)
-    return Fold("sum", tuple(dict.fromkeys(indices)), chain("mul", body))
+    return Fold("sum", tuple(dict.fromkeys(indices)), chain("mul", body), fold.owner)

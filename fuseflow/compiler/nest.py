@@ -27,7 +27,7 @@ def _merge(part: Expr) -> Expr:
             body += factors(factor.body)
         else:
             body.append(factor)
-    return Fold("sum", tuple(indices), chain("mul", body))
+    return Fold("sum", tuple(indices), chain("mul", body), part.owner)
 
 
 def _bound(*exprs: Expr) -> set[str]:

@@ -29,6 +29,7 @@ from fuseflow.compiler.order import OrderError, check_names
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
+from fuseflow.compiler.table import FusionTable
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph
@@ -58,6 +59,8 @@ class Lowered:
         What results are to be converted to, where the graph's format differs.
     forecast : Forecast
         What the graph is expected to do.
+    table : FusionTable
+        Which tensor's stream at which loop is made by which node.
     """
 
     graph: Graph
@@ -70,6 +73,7 @@ class Lowered:
     copies: tuple[Copy, ...]
     wanted: dict[str, Format]
     forecast: Forecast
+    table: FusionTable
 
     @property
     def statement(self) -> Statement:
@@ -213,6 +217,7 @@ def compile_region(
         copies,
         wanted,
         choice.forecast,
+        choice.table.kept(graph.nodes),
     )
 
 

@@ -37,6 +37,16 @@ class Levels:
         return tuple(each for each in (*self.segs, *self.crds, self.vals) if each is not None)
 
     @property
+    def spread(self) -> tuple[float, ...]:
+        """Mean square over squared mean of the fiber lengths of every level; 1 if equal."""
+        found: list[float] = []
+        for seg in self.segs:
+            lengths = np.zeros(0) if seg is None else np.diff(seg).astype(np.float64)
+            total = float(lengths.sum())
+            found.append(float((lengths**2).sum()) * len(lengths) / total**2 if total else 1.0)
+        return tuple(found)
+
+    @property
     def words(self) -> int:
         """Words of all arrays."""
         return sum(map(len, self.arrays))

@@ -279,6 +279,11 @@ class Tensor:
         return self.levels.positions
 
     @property
+    def spread(self) -> tuple[float, ...]:
+        """Mean square over squared mean of the fiber lengths of every level; 1 if equal."""
+        return self.levels.spread
+
+    @property
     def nnz(self) -> int:
         """How many entries differ from the fill."""
         return int(np.count_nonzero(self._stored()))
