@@ -7,10 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fuseflow.api import Program, RunResult, VerifyResult, compile, load
+    from fuseflow.api import Program, compile, load
     from fuseflow.compiler.expr import Statement
     from fuseflow.compiler.parse import einsum
     from fuseflow.compiler.program_text import parse_program, print_program, read_program
+    from fuseflow.kernel import Kernel
+    from fuseflow.outcome import KernelRun, RunResult, VerifyResult
     from fuseflow.samml.errors import FuseFlowError
     from fuseflow.samml.formats import Format
     from fuseflow.samml.values import ValueType, value_type
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "Format": "fuseflow.samml.formats",
     "FuseFlowError": "fuseflow.samml.errors",
+    "Kernel": "fuseflow.kernel",
+    "KernelRun": "fuseflow.outcome",
     "Program": "fuseflow.api",
-    "RunResult": "fuseflow.api",
+    "RunResult": "fuseflow.outcome",
     "Statement": "fuseflow.compiler.expr",
     "Tensor": "fuseflow.tensor",
     "ValueType": "fuseflow.samml.values",
-    "VerifyResult": "fuseflow.api",
+    "VerifyResult": "fuseflow.outcome",
     "compile": "fuseflow.api",
     "einsum": "fuseflow.compiler.parse",
     "load": "fuseflow.api",
@@ -37,6 +41,8 @@ _HOMES = {
 __all__ = [
     "Format",
     "FuseFlowError",
+    "Kernel",
+    "KernelRun",
     "Program",
     "RunResult",
     "Statement",

@@ -35,8 +35,23 @@ OPTIONS: dict[str, Any] = {
             "--type", metavar="fp32", help="Value type: int8, int16, int32, bf16, fp16 or fp32."
         ),
     ],
+    "fusion": Annotated[
+        str,
+        typer.Option(
+            "--fusion",
+            metavar="none|regions|full|auto",
+            help="The graphs of a program: one a statement, as its regions say, one of all, or by "
+            "cost.",
+        ),
+    ],
     "order": Annotated[
-        str | None, typer.Option("--order", metavar="i,k,j", help="Loop order, outermost first.")
+        str | None,
+        typer.Option(
+            "--order",
+            metavar="i,k,j",
+            help="Loop order, outermost first; for several statements a priority, which need not "
+            "name all.",
+        ),
     ],
     "fills": Annotated[
         Many,
@@ -102,12 +117,12 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _options() -> list[Parameter]:
-    defaults: dict[Any, Any] = {bool: False, str: "int32"}
+    defaults: dict[str, Any] = {"value": "int32", "fusion": "regions"}
     return [
         Parameter(
             name,
             Parameter.KEYWORD_ONLY,
-            default=defaults.get(annotation.__origin__),
+            default=False if annotation.__origin__ is bool else defaults.get(name),
             annotation=annotation,
         )
         for name, annotation in OPTIONS.items()

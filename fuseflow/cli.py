@@ -21,8 +21,9 @@ from fuseflow.samml.errors import FuseFlowError, ParseError
 from fuseflow.samml.files import check_place
 
 if TYPE_CHECKING:
+    from fuseflow.api import Program
     from fuseflow.options import Options
-    from fuseflow.samml.graph import Graph
+    from fuseflow.outcome import RunResult
 
 app = typer.Typer(
     name="fuseflow",
@@ -42,20 +43,26 @@ R = TypeVar("R")
 Expression = Annotated[
     str,
     typer.Argument(
-        metavar="EXPR|GRAPH.gv",
-        help="A statement, such as 'X(i,j) = B(i,k) * C(k,j)', or a graph of SAM's compiler.",
+        metavar="EXPR|PROGRAM.ff|GRAPH.gv",
+        help="A statement, such as 'X(i,j) = B(i,k) * C(k,j)', or several, separated by ';'; a "
+        "program's file; or a graph of SAM's compiler.",
     ),
 ]
 Source = Annotated[
     str,
     typer.Argument(
-        metavar="EXPR|GRAPH.gv|DIR", help="A statement, a graph, or what compile wrote."
+        metavar="EXPR|PROGRAM.ff|GRAPH.gv|DIR",
+        help="Statements, a program, a graph, or what compile wrote.",
     ),
 ]
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Directory to write.")]
 Result = Annotated[
-    Path | None,
-    typer.Option("--result", metavar="FILE", help="Write the result: .mtx, .tns or .npz."),
+    list[str] | None,
+    typer.Option(
+        "--result",
+        metavar="[Y=]FILE",
+        help="Write a result: .mtx, .tns or .npz. Without a name, the last one.",
+    ),
 ]
 Trace = Annotated[
     Path | None,
@@ -63,7 +70,7 @@ Trace = Annotated[
         "--trace",
         metavar="FILE",
         help="Write what happened on every edge in every cycle: .json or .json.gz (Perfetto, "
-        "Chrome), or .vcd.",
+        "Chrome), or .vcd. Of several graphs, one file each, such as run.1_T0.json.",
     ),
 ]
 Stalling = Annotated[
@@ -106,7 +113,11 @@ Plot = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random operands.")]
 Waves = Annotated[
     Path | None,
-    typer.Option("--waves", metavar="FILE.vcd", help="Write the signals of the RTL as VCD."),
+    typer.Option(
+        "--waves",
+        metavar="FILE.vcd",
+        help="Write the signals of the RTL as VCD; of several graphs, one file each.",
+    ),
 ]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write figures as JSON; - is stdout.")
@@ -163,26 +174,14 @@ def compile_command(
     options: "Options",
     json_: Json = None,
 ) -> None:
-    """Compile a statement to graph.samml, graph.json and graph.dot."""
-    from fuseflow.figures import program_figures, report, table
-    from fuseflow.samml.dot import to_dot
-    from fuseflow.samml.files import write_directory
-    from fuseflow.samml.json_form import to_json
-    from fuseflow.samml.text import print_graph
+    """Compile to graph.samml, graph.json and graph.dot; of several graphs, in a folder each."""
+    from fuseflow.figures import compile_figures, report, table
 
     program = options.compile(expression)
     with progress("sizing the result"):
-        graph = program.fitted()
-    files = {
-        "graph.samml": print_graph(graph),
-        "graph.json": to_json(graph),
-        "graph.dot": to_dot(graph),
-    }
-    write_directory(output, files)
-    figures = program_figures(program) | {
-        "directory": str(output),
-        "seconds": {"compile": round(program.seconds.compile, 4)},
-    }
+        graphs = program.sized()
+    graphs.write(output)
+    figures = compile_figures(program, output)
     report(json_, figures, table(figures))
 
 
@@ -198,28 +197,29 @@ def run(
     stalls: Stalling = False,
     json_: Json = None,
 ) -> None:
-    """Run a statement on the golden model and the cycle model."""
+    """Run a statement or a program on the golden model and the cycle model."""
     from fuseflow.figures import entries, report, run_figures, stall_figures, table
     from fuseflow.traces import check_trace_target
 
-    _check_result(result)
+    targets = _targets(result)
     if trace is not None:
         check_trace_target(trace)
     program = options.compile(expression)
+    _check_names(targets, program)
     with progress("running the models"):
         outcome = program.run(trace=stalls or trace is not None)
-    if result is not None:
-        outcome.result.write(result)
+    _write_results(targets, outcome)
     if trace is not None:
         with progress("writing the trace"):
             outcome.write_trace(trace)
     figures = run_figures(program, outcome)
-    text = table(figures) + entries(outcome.result)
+    text = table(figures) + "".join(map(entries, outcome.results.values()))
     if stalls:
         with progress("finding the critical path"):
-            held = outcome.stalls()
+            held = {region.name: region.stalls() for region in outcome.regions}
         figures |= stall_figures(held)
-        text += f"\n{held}"
+        for name, each in held.items():
+            text += f"\n{name}: {each}" if len(held) > 1 else f"\n{each}"
     report(json_, figures, text)
 
 
@@ -233,29 +233,31 @@ def generate(
     options: "Options",
     json_: Json = None,
 ) -> None:
-    """Generate the Verilog bundle of a statement or a compiled graph."""
-    from fuseflow.figures import report, table
+    """Generate the Verilog bundle of a statement, a program or compiled graphs."""
+    from fuseflow.figures import bundle_figures, report, table
+    from fuseflow.folders import Graphs
     from fuseflow.options import GRAPH_SUFFIX, Options
-    from gen.bundle import generate as write_bundle
+    from fuseflow.sources import PROGRAM_SUFFIX
 
     with progress("compiling"):
         # Not Path.is_dir, which raises where a long statement is no file name.
         if not os.path.isdir(source):
-            if "=" not in source and not source.endswith(GRAPH_SUFFIX):
-                raise ParseError(f"'{source}' is neither a statement, a graph nor a directory")
-            graph = options.compile(source).fitted()
+            if "=" not in source and not source.endswith((GRAPH_SUFFIX, PROGRAM_SUFFIX)):
+                raise ParseError(
+                    f"'{source}' is neither a statement, a program, a graph nor a directory"
+                )
+            graphs = options.compile(source).sized()
         elif options == Options():
-            graph = _read_graph(Path(source))
+            graphs = Graphs.read(Path(source))
         else:
             raise ParseError(f"'{source}' is compiled already: give options to `fuseflow compile`")
     started = time.perf_counter()
     with progress("generating Verilog"):
-        bundle = write_bundle(graph, output)
+        bundles = graphs.generate(output)
     figures = {
         "directory": str(output),
-        "top": bundle.top,
-        "verilog": str(bundle.verilog),
-        "primitives": len(graph.nodes),
+        **bundle_figures(bundles),
+        "primitives": sum(len(graph.nodes) for graph in graphs.graphs.values()),
         "seconds": {"generate": round(time.perf_counter() - started, 4)},
     }
     report(json_, figures, table(figures))
@@ -276,16 +278,18 @@ def verify(
     from fuseflow.figures import entries, report, table, verify_figures
     from fuseflow.traces import check_waves_target
 
-    _check_result(result)
+    targets = _targets(result)
     if waves is not None:
         check_waves_target(waves)
     program = options.compile(expression)
+    _check_names(targets, program)
     with progress("building and running the RTL"):
         outcome = program.verify(waves=waves)
-    if result is not None and outcome.bit_exact:
-        outcome.run.result.write(result)
+    if outcome.bit_exact:
+        _write_results(targets, outcome.run)
     figures = verify_figures(program, outcome)
-    report(json_, figures, table(figures) + entries(outcome.run.result))
+    text = table(figures) + "".join(map(entries, outcome.run.results.values()))
+    report(json_, figures, text)
     if not outcome.bit_exact:
         _fail(
             f"model and RTL differ in {len(outcome.differences)} figures, first in "
@@ -354,22 +358,33 @@ def doctor(json_: Json = None) -> None:
         raise typer.Exit(1)
 
 
-def _check_result(path: Path | None) -> None:
-    """Refuse a place for the result before anything long runs."""
+def _targets(given: list[str] | None) -> dict[str, Path]:
+    """Return where results go, by name, and refuse such a place before anything long runs.
+
+    The empty name stands for the last result.
+    """
+    from fuseflow.compiler.parse import NAME
     from fuseflow.tensor.files import check_target
 
-    if path is not None:
+    targets: dict[str, Path] = {}
+    for text in given or ():
+        name, equals, path = text.partition("=")
+        if not (equals and NAME.fullmatch(name)):
+            name, path = "", text
         check_target(path)
+        if name in targets:
+            raise ParseError(f"--result {text}: a second file for one result, keep one")
+        targets[name] = Path(path)
+    return targets
 
 
-def _read_graph(directory: Path) -> "Graph":
-    from fuseflow.samml.text import parse_graph
+def _check_names(targets: dict[str, Path], program: "Program") -> None:
+    for name, path in targets.items():
+        if name and name not in program.results:
+            known = ", ".join(program.results)
+            raise ParseError(f"--result {name}={path}: there is no such result, only {known}")
 
-    path = directory / "graph.samml"
-    if not path.exists():
-        raise ParseError(f"'{directory}' holds no graph.samml: write one with `fuseflow compile`")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ParseError(f"'{path}' is not text: write it with `fuseflow compile`") from None
-    return parse_graph(text, str(path))
+
+def _write_results(targets: dict[str, Path], outcome: "RunResult") -> None:
+    for name, path in targets.items():
+        (outcome.results[name] if name else outcome.result).write(path)

@@ -2,19 +2,22 @@
 
 import json
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from fuseflow.api import Program, RunResult, Seconds, VerifyResult
+from fuseflow.api import Program
+from fuseflow.kernel import Kernel
+from fuseflow.outcome import ConversionStep, KernelRun, RunResult, Seconds, VerifyResult
 from fuseflow.samml.files import write_file
-from fuseflow.samml.units import flatten
 from fuseflow.tensor import Tensor
 
 if TYPE_CHECKING:
     from fuseflow.traces import Stalls
+    from gen.bundle import Bundle
 
 Figures = dict[str, Any]
 
@@ -24,12 +27,28 @@ SHOWN_ENTRIES = 20
 
 def program_figures(program: Program) -> Figures:
     """Return what is known before a run."""
+    formats: dict[str, str] = {}
+    for kernel in program.kernels:
+        formats |= {name: str(form) for name, form in kernel.lowered.formats.items()}
+    figures: Figures = {"value": program.value.name, "formats": formats}
+    if len(program.kernels) == 1:
+        figures = {
+            "statement": str(program.statement),
+            "value": program.value.name,
+            "order": ",".join(program.order),
+            "formats": formats,
+        }
+    figures["primitives"] = sum(len(kernel.graph.nodes) for kernel in program.kernels)
+    return figures
+
+
+def compile_figures(program: Program, directory: Path) -> Figures:
+    """Return the figures of what was compiled to a directory."""
     return {
-        "statement": str(program.statement),
-        "value": program.graph.value.name,
-        "order": ",".join(program.order),
-        "formats": {name: str(form) for name, form in program.lowered.formats.items()},
-        "primitives": len(program.graph.nodes),
+        **program_figures(program),
+        "directory": str(directory),
+        "seconds": _seconds(program.seconds, "compile"),
+        "regions": [_kernel(kernel) for kernel in program.kernels],
     }
 
 
@@ -40,13 +59,17 @@ def run_figures(program: Program, run: RunResult) -> Figures:
         **_outcome(run),
         **program_figures(program),
         "seconds": _seconds(run.seconds, "compile", "model"),
-        "units": _units(run),
-        "edges": _edges(program, run),
+        "regions": _regions(program, run),
+        "units": [row for region in run.regions for row in _units(region)],
+        "edges": [row for region in run.regions for row in _edges(region)],
     }
 
 
 def verify_figures(program: Program, verified: VerifyResult) -> Figures:
     """Return the figures of a run on models and RTL."""
+    regions = _regions(program, verified.run)
+    for figures, region in zip(regions, verified.regions, strict=True):
+        figures["rtl_cycles"] = region.rtl_cycles
     return {
         "model_cycles": verified.run.cycles,
         "rtl_cycles": verified.rtl_cycles,
@@ -55,35 +78,89 @@ def verify_figures(program: Program, verified: VerifyResult) -> Figures:
         **program_figures(program),
         "differences": list(verified.differences),
         "seconds": _seconds(verified.seconds, "compile", "model", "generate", "build", "rtl"),
+        "regions": regions,
     }
 
 
-def stall_figures(stalls: "Stalls") -> Figures:
-    """Return what held a run back."""
-    return {"stalls": asdict(stalls)}
+def bundle_figures(bundles: "Mapping[str, Bundle]") -> Figures:
+    """Return where the Verilog of every graph went."""
+    if len(bundles) == 1:
+        (bundle,) = bundles.values()
+        return {"top": bundle.top, "verilog": str(bundle.verilog)}
+    return {
+        "regions": [
+            {"region": name, "top": bundle.top, "verilog": str(bundle.verilog)}
+            for name, bundle in bundles.items()
+        ]
+    }
+
+
+def stall_figures(stalls: "Mapping[str, Stalls]") -> Figures:
+    """Return what held the graphs of a run back: of several, by region."""
+    found = {region: asdict(each) for region, each in stalls.items()}
+    return {"stalls": found if len(found) > 1 else next(iter(found.values()))}
 
 
 def _outcome(run: RunResult) -> Figures:
     return {
+        "graph_cycles": run.graph_cycles,
         "max_error": run.max_error,
         "error_bound": run.error_bound,
         "overflow": run.overflow,
+        **_work(run),
+        "nnz_out": run.result.nnz,
+        "results": {name: result.nnz for name, result in run.results.items()},
+        "crossing_cycles": run.crossing_cycles,
+        "conversion_cycles": run.conversion_cycles,
+        "conversions": _conversions(run.conversions),
+    }
+
+
+def _work(run: RunResult | KernelRun) -> Figures:
+    return {
         "tokens": run.tokens,
+        "operations": run.operations,
+        "bytes": run.bytes,
         "bottleneck": run.bottleneck,
         "bottleneck_unit": run.bottleneck_unit,
         "ideal": run.ideal,
         "ideal_banks": run.ideal_banks,
-        "nnz_out": run.result.nnz,
-        "conversion_cycles": sum(step.cost.cycles for step in run.conversions),
-        "conversions": [
-            {"conversion": str(step.conversion), **asdict(step.cost)} for step in run.conversions
-        ],
     }
 
 
-def _units(run: RunResult) -> list[Figures]:
+def _conversions(steps: Iterable[ConversionStep]) -> list[Figures]:
+    return [{"conversion": str(step.conversion), **asdict(step.cost)} for step in steps]
+
+
+def _kernel(kernel: Kernel) -> Figures:
+    return {
+        "region": kernel.name,
+        "statements": list(map(str, kernel.statements)),
+        "order": ",".join(kernel.order),
+        "primitives": len(kernel.graph.nodes),
+    }
+
+
+def _regions(program: Program, run: RunResult) -> list[Figures]:
     return [
         {
+            **_kernel(kernel),
+            "model_cycles": region.cycles,
+            "max_error": region.max_error,
+            "error_bound": region.error_bound,
+            "overflow": region.overflow,
+            **_work(region),
+            "results": {name: result.nnz for name, result in region.results.items()},
+            "conversions": _conversions(region.conversions),
+        }
+        for kernel, region in zip(program.kernels, run.regions, strict=True)
+    ]
+
+
+def _units(run: KernelRun) -> list[Figures]:
+    return [
+        {
+            "region": run.name,
             "unit": unit.name,
             "firings": unit.firings,
             "bank": unit.bank,
@@ -93,9 +170,10 @@ def _units(run: RunResult) -> list[Figures]:
     ]
 
 
-def _edges(program: Program, run: RunResult) -> list[Figures]:
+def _edges(run: KernelRun) -> list[Figures]:
     return [
         {
+            "region": run.name,
             "edge": edge.name,
             "depth": edge.depth,
             "tokens": report.tokens,
@@ -103,7 +181,7 @@ def _edges(program: Program, run: RunResult) -> list[Figures]:
             "missing": report.missing,
             "full": report.full,
         }
-        for edge, report in zip(flatten(program.graph).edges, run.model.edges, strict=True)
+        for edge, report in zip(run.units.edges, run.model.edges, strict=True)
     ]
 
 
@@ -113,7 +191,7 @@ def _seconds(seconds: Seconds, *steps: str) -> dict[str, float]:
 
 def table(figures: Figures) -> str:
     """Return figures as aligned lines, without lists."""
-    lines: list[str] = []
+    lines = _rows(figures.get("regions", []))
     for name, value in figures.items():
         match value:
             case list():
@@ -125,6 +203,27 @@ def table(figures: Figures) -> str:
                 text = str(value)
         lines.append(f"{name:16} {text}")
     return "\n".join(lines)
+
+
+SHOWN = (
+    "top", "verilog", "model_cycles", "rtl_cycles", "ideal", "tokens", "operations", "bytes",
+    "bottleneck", "bottleneck_unit", "primitives", "order",
+)  # fmt: skip
+"""The figures of a region that are printed."""
+
+
+def _rows(regions: Sequence[Figures]) -> list[str]:
+    """Return a row per region, and an empty line; nothing for one region, whose totals they are."""
+    if len(regions) < 2:
+        return []
+    names = [name for name in ("region", *SHOWN) if name in regions[0]]
+    rows = [names, *([str(region[name]) for name in names] for region in regions)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        *("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+          for row in rows),
+        "",
+    ]  # fmt: skip
 
 
 def entries(result: Tensor) -> str:

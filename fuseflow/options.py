@@ -1,22 +1,23 @@
 """From the options of a command to a compiled program."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fuseflow.api import Program, load
-from fuseflow.api import compile as compile_statement
-from fuseflow.compiler import Statement, parse
+from fuseflow.api import compile as compile_program
 from fuseflow.progress import progress
 from fuseflow.samml.errors import LoweringError, ParseError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import LARGEST_SIZE
 from fuseflow.samml.values import INT32, Number, number, value_type
+from fuseflow.sources import read_text
 from fuseflow.tensor import Tensor
 from fuseflow.tensor.tensor import Packing
 
 if TYPE_CHECKING:
+    from fuseflow.compiler.program import Program as Source
     from fuseflow.interchange import Signature
 
 GRAPH_SUFFIX = ".gv"
@@ -35,6 +36,8 @@ class Options:
         Each entry is ``NAME=VALUE``.
     value : str
         The value type.
+    fusion : str
+        How a program of several statements is cut into graphs.
     order : str or None
     rounded : bool
         Round fractions in operands to integers.
@@ -49,6 +52,7 @@ class Options:
     tensors: Given = None
     formats: Given = None
     value: str = INT32.name
+    fusion: str = "regions"
     order: str | None = None
     fills: Given = None
     dims: Given = None
@@ -60,7 +64,7 @@ class Options:
     einsum: str | None = None
 
     def compile(self, expression: str) -> Program:
-        """Read the operands and compile a statement, or read a graph.
+        """Read the operands and compile a statement or a program, or read a graph.
 
         Raises
         ------
@@ -70,20 +74,25 @@ class Options:
             return self._load(expression)
         if self.einsum is not None:
             raise ParseError(f"--einsum {self.einsum}: that is for graphs ({GRAPH_SUFFIX} files)")
-        statement = parse(expression)
-        formats = self._formats(statement)
+        source = read_text(expression)
+        names = _Names.of(source)
+        formats = self._formats(names)
+        stored = {name: Format.parse(text, names.ranks[name])
+                  for name, text in source.formats.items()}  # fmt: skip
+        fills = self._fills(names)
         with progress("reading operands"):
-            operands = self._operands(statement, formats)
+            operands = self._operands(names, {**stored, **formats}, {**source.fills, **fills})
         with progress("compiling"):
-            return compile_statement(
-                statement,
+            return compile_program(
+                source,
                 *operands,
+                fusion=self.fusion,
                 formats=formats,
                 order=self.order,
                 dims=self._dims(),
                 capacities=self._capacities(),
                 value=self.value,
-                fills=self._fills(statement),
+                fills=fills,
                 auto_convert=self.auto_convert,
                 keep_explicit=self.keep_explicit,
             )
@@ -93,10 +102,13 @@ class Options:
 
         if self.formats or self.order:
             raise ParseError(f"'{path}' has formats and an order: leave --format and --order out")
+        if self.fusion != Options.fusion:
+            raise ParseError(f"'{path}' is one graph: leave --fusion out")
         with progress("reading the graph"):
             source = open_custard(path)
+        names = _Names.of_graph(source.signature)
         with progress("reading operands"):
-            operands = self._operands(source.signature, source.formats)
+            operands = self._operands(names, source.formats, self._fills(names))
         with progress("compiling"):
             return load(
                 source,
@@ -116,58 +128,75 @@ class Options:
             for name, text in _pairs("--capacity", self.capacities)
         }
 
-    def _formats(self, statement: Statement) -> dict[str, Format]:
-        ranks = _ranks(statement)
-        formats: dict[str, Format] = {}
-        for name, text in _pairs("--format", self.formats):
-            if name not in ranks:
-                raise LoweringError(f"--format {name}={text}: {_known(statement, ranks)}")
-            formats[name] = Format.parse(text, ranks[name])
-        return formats
+    def _formats(self, names: "_Names") -> dict[str, Format]:
+        return {
+            name: Format.parse(text, names.rank(f"--format {name}={text}", name))
+            for name, text in _pairs("--format", self.formats)
+        }
 
     def _operands(
-        self, statement: "Statement | Signature", formats: dict[str, Format]
+        self, names: "_Names", formats: Mapping[str, Format], fills: Mapping[str, Number]
     ) -> list[Tensor]:
-        ranks = _ranks(statement)
-        del ranks[statement.target.tensor]
-        fills = self._fills(statement)
         operands: list[Tensor] = []
         for name, text in _pairs("--tensor", self.tensors):
-            if name not in ranks:
-                raise LoweringError(f"--tensor {name}={text}: {_known(statement, ranks)}")
+            rank = names.operand_rank(f"--tensor {name}={text}", name)
             packing: Packing = {"value": value_type(self.value), "round_values": self.rounded}
             if name in fills:
                 packing["fill"] = fills[name]
-            scalar = _number(text) if ranks[name] == 0 else None
+            scalar = _number(text) if rank == 0 else None
             if scalar is None:
                 packing["sum_duplicates"] = self.sum_duplicates
-                form = formats.get(name, Format.default(ranks[name]))
+                form = formats.get(name, Format.default(rank))
                 operands.append(Tensor.read(text, form, name=name, **packing))
             else:
                 operands.append(Tensor.from_numpy(name, scalar, **packing))
         return operands
 
-    def _fills(self, statement: "Statement | Signature") -> dict[str, Number]:
-        ranks = _ranks(statement)
+    def _fills(self, names: "_Names") -> dict[str, Number]:
         fills: dict[str, Number] = {}
         for name, text in _pairs("--fill", self.fills):
             fill = _number(text)
-            if name not in ranks or name == statement.target.tensor:
-                raise LoweringError(f"--fill {name}={text}: '{statement}' has no such operand")
+            if name not in names.operands:
+                raise LoweringError(f"--fill {name}={text}: {names.title} has no such operand")
             if fill is None or math.isnan(fill):
                 raise ParseError(f"--fill {name}={text}: write a number, inf or -inf")
             fills[name] = number(fill)
         return fills
 
 
-def _ranks(statement: "Statement | Signature") -> dict[str, int]:
-    return {
-        access.tensor: len(access.indices) for access in (statement.target, *statement.operands)
-    }
+@dataclass(frozen=True)
+class _Names:
+    """The tensors of a program with their ranks; results first."""
 
+    title: str
+    ranks: dict[str, int]
+    operands: dict[str, int]
 
-def _known(statement: "Statement | Signature", names: dict[str, int]) -> str:
-    return f"'{statement}' has no such tensor, only {', '.join(names)}"
+    @classmethod
+    def of(cls, source: "Source") -> "_Names":
+        first, *rest = source.statements
+        title = "the program" if rest else f"'{first}'"
+        computed = {name: rank for name, rank in source.ranks.items() if name not in source.inputs}
+        return cls(title, {**computed, **source.inputs}, source.inputs)
+
+    @classmethod
+    def of_graph(cls, signature: "Signature") -> "_Names":
+        operands = {access.tensor: len(access.indices) for access in signature.operands}
+        target = signature.target
+        return cls(f"'{signature}'", {target.tensor: len(target.indices), **operands}, operands)
+
+    def rank(self, option: str, name: str) -> int:
+        return self._rank(self.ranks, option, name)
+
+    def operand_rank(self, option: str, name: str) -> int:
+        return self._rank(self.operands, option, name)
+
+    def _rank(self, known: dict[str, int], option: str, name: str) -> int:
+        if name not in known:
+            raise LoweringError(
+                f"{option}: {self.title} has no such tensor, only {', '.join(known)}"
+            )
+        return known[name]
 
 
 def _number(text: str) -> float | None:

@@ -1,6 +1,10 @@
-"""A bundle: the directory with everything that is generated from one graph."""
+"""A bundle: the directory with everything that is generated from one graph.
+
+The graphs of a program have a folder each, and beside them stands how they belong together.
+"""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,8 @@ from gen.register_docs import c_header, markdown
 from gen.verilog import verilog
 
 MANIFEST = "manifest.json"
+PROGRAM = "program.json"
+"""What a directory of several graphs holds beside their folders."""
 
 
 class BundleError(FuseFlowError):
@@ -52,8 +58,8 @@ class Bundle:
             The directory holds none.
         """
         path = Path(directory)
-        description = _read_manifest(path)
-        if description is None:
+        description = _read_manifest(path / MANIFEST)
+        if description is None or not isinstance(description.get("top"), str):
             raise BundleError(f"'{directory}' holds no bundle: generate one there first")
         return cls(path, description["top"], description)
 
@@ -77,6 +83,51 @@ def generate(graph: Graph, directory: Path | str, *, gated: bool = False) -> Bun
         The graph is ill-formed, never ends, has an operation without RTL, or two of its names
         clash in the RTL.
     """
+    description, files = _contents(graph, gated=gated)
+    target = Path(directory)
+    write_directory(target, files, written_before(target))
+    return Bundle(target, description["top"], description)
+
+
+def generate_all(
+    graphs: Mapping[str, Graph], program: Mapping[str, Any], directory: Path | str
+) -> dict[str, Bundle]:
+    """Write the bundles of several graphs, each in a folder of its name: all of them, or nothing.
+
+    Parameters
+    ----------
+    graphs : mapping of str to Graph
+    program : mapping
+        Says how they belong together; its own ``files`` are replaced by those that are written.
+    directory : Path or str
+        Made with its parents; earlier bundles there are replaced.
+
+    Raises
+    ------
+    OutputError, GraphError
+        See `generate`.
+    """
+    target = Path(directory)
+    files: dict[str, str] = {}
+    bundles: dict[str, Bundle] = {}
+    for name, graph in graphs.items():
+        description, contents = _contents(graph, gated=False)
+        files |= {f"{name}/{file}": text for file, text in contents.items()}
+        bundles[name] = Bundle(target / name, description["top"], description)
+    listed = {**program, "generator": GENERATOR, "files": sorted((*files, PROGRAM))}
+    files[PROGRAM] = json.dumps(listed, indent=1) + "\n"
+    write_directory(target, files, written_before(target))
+    return bundles
+
+
+def written_before(directory: Path) -> list[str]:
+    """Return the files that a directory's own description lists, none where it has none."""
+    found = (_read_manifest(directory / name) for name in (MANIFEST, PROGRAM))
+    return [file for each in found if each is not None for file in each["files"]]
+
+
+def _contents(graph: Graph, *, gated: bool) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a bundle's description, and its files."""
     description = manifest(graph, gated=gated)
     top = description["top"]
     files = {
@@ -87,20 +138,17 @@ def generate(graph: Graph, directory: Path | str, *, gated: bool = False) -> Bun
     }
     description["files"] = sorted((*files, MANIFEST))
     files[MANIFEST] = json.dumps(description, indent=1) + "\n"
-    target = Path(directory)
-    earlier = _read_manifest(target)
-    write_directory(target, files, earlier["files"] if earlier else ())
-    return Bundle(target, top, description)
+    return description, files
 
 
-def _read_manifest(directory: Path) -> dict[str, Any] | None:
+def _read_manifest(path: Path) -> dict[str, Any] | None:
     try:
-        description = json.loads((directory / MANIFEST).read_text())
+        description = json.loads(path.read_text())
     except (OSError, ValueError, RecursionError):
         return None
     match description:
-        case {"generator": generator, "top": str(), "files": [*names]} if (
-            generator == GENERATOR and all(isinstance(name, str) for name in names)
+        case {"generator": generator, "files": [*names]} if generator == GENERATOR and all(
+            isinstance(name, str) for name in names
         ):
             return description
         case _:

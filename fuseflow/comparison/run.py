@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from fuseflow.api import Program, RunResult
+from fuseflow.api import Program
 from fuseflow.api import compile as compile_statement
 from fuseflow.comparison.data import Data
 from fuseflow.comparison.table import Kernel
+from fuseflow.outcome import RunResult
 from fuseflow.samml.errors import FuseFlowError, VerificationError
 from fuseflow.samml.values import ValueType
 from fuseflow.tensor import Tensor

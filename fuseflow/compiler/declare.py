@@ -123,7 +123,8 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
             continue
         for index, size in zip(access.indices, tensor.shape, strict=True):
             other, first = found.setdefault(index, (size, access))
-            if other != size:
+            # What an earlier region stores is known by its capacity, which is never 0.
+            if max(other, 1) != max(size, 1):
                 raise LoweringError(
                     f"index {index} has size {other} in {first} but {size} in {access}"
                 )

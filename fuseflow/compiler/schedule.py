@@ -196,7 +196,7 @@ class Scheduler:
         marked = next((r for r in program.regions if (r.start, r.stop) == (start, stop)), None)
         # An expected size is no bound: the capacity is that of an input of which nothing is known.
         capacities = {
-            name: max(DEFAULT_POSITIONS, *each.positions) for name, each in known.items()
+            name: max((DEFAULT_POSITIONS, *each.positions)) for name, each in known.items()
         } | {**self.capacities}
         fills = {**program.fills, **self.fills}
         indices = {index for each in statements for index in each.indices}

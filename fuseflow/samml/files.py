@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from fuseflow.samml.errors import FuseFlowError
@@ -92,7 +92,7 @@ def write_directory(target: Path, files: Mapping[str, str], earlier: Collection[
     target : Path
         Made with its parents.  What it holds already must be among `files` or `earlier`.
     files : mapping of str to str
-        Name to text.
+        Name to text; a name may have folders, separated by ``/``.
     earlier : collection of str
         Other names that an earlier directory may hold; they are removed.
 
@@ -109,8 +109,12 @@ def _write_directory(target: Path, files: Mapping[str, str], known: Collection[s
     if target.exists():
         if not target.is_dir():
             raise OutputError(f"'{target}' is not a directory: choose another place")
+        folders = {str(parent) for name in known for parent in PurePosixPath(name).parents}
+        names = {entry.relative_to(target).as_posix(): entry for entry in target.rglob("*")}
         foreign = sorted(
-            entry.name for entry in target.iterdir() if entry.name not in known or entry.is_dir()
+            name
+            for name, entry in names.items()
+            if name not in (folders if entry.is_dir() else known)
         )
         if foreign:
             raise OutputError(
@@ -122,6 +126,7 @@ def _write_directory(target: Path, files: Mapping[str, str], known: Collection[s
         fresh = Path(scratch) / "fresh"
         fresh.mkdir()
         for name, text in files.items():
+            (fresh / name).parent.mkdir(parents=True, exist_ok=True)
             (fresh / name).write_text(text, newline="\n")
         if target.exists():
             old = Path(scratch) / "old"

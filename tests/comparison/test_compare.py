@@ -217,7 +217,8 @@ def test_rtl_cycles_are_the_models(peers: Path) -> None:
 
 
 def test_a_difference_of_the_rtl_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fuseflow.api import Program, Seconds, VerifyResult
+    from fuseflow.api import Program
+    from fuseflow.outcome import Seconds, VerifyResult
 
     def differs(program: Program) -> VerifyResult:
         run = program.run()

@@ -44,7 +44,9 @@ def traced(text: Any, *tensors: Tensor, edit: Edit = lambda graph: graph, **opti
 
 
 def edited(program: Program, edit: Edit) -> Program:
-    return replace(program, lowered=replace(program.lowered, graph=edit(program.graph)))
+    (kernel,) = program.kernels
+    lowered = replace(kernel.lowered, graph=edit(kernel.graph))
+    return replace(program, kernels=(replace(kernel, lowered=lowered),))
 
 
 def with_depth(edge: str, depth: int) -> Edit:
