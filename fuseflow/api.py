@@ -326,6 +326,7 @@ def compile(
     fills: Mapping[str, Number] | None = None,
     auto_convert: bool = False,
     keep_explicit: bool = False,
+    operators: bool = True,
 ) -> Program:
     """Compile a statement, or a program of several.
 
@@ -358,6 +359,8 @@ def compile(
         Where storage orders contradict each other or the loop order, convert tensors.
     keep_explicit : bool
         Let a compressed result store entries that equal its fill.
+    operators : bool
+        Let one unit do the work of two where the catalog has it, bit for bit.
 
     Raises
     ------
@@ -371,7 +374,11 @@ def compile(
     check_names(program, tensors, formats or {}, capacities or {}, dims or {}, fills or {})
     check_sizes(program, tensors)
     kind = _value_type(value, found.tensors)
-    options: dict[str, Any] = {"auto_convert": auto_convert, "keep_explicit": keep_explicit}
+    options: dict[str, Any] = {
+        "auto_convert": auto_convert,
+        "keep_explicit": keep_explicit,
+        "operators": operators,
+    }
     if isinstance(order, str):
         order = tuple(part.strip() for part in order.split(",") if part.strip())
     if order is not None and len(program.statements) == 1:

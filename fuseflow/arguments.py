@@ -94,6 +94,10 @@ OPTIONS: dict[str, Any] = {
             "--einsum", metavar="EXPR", help="What a GRAPH.gv computes: judge its results by that."
         ),
     ],
+    "no_operators": Annotated[
+        bool,
+        typer.Option("--no-operators", help="Let no unit do the work of two operators."),
+    ],
 }
 """By the field of `Options` that they set."""
 

@@ -26,6 +26,7 @@ from fuseflow.compiler.expr import (
 )
 from fuseflow.compiler.forecast import Forecast, forecast
 from fuseflow.compiler.lower import lower
+from fuseflow.compiler.operators import operators
 from fuseflow.compiler.order import check_order, constraints, orders
 from fuseflow.compiler.plan import Plan, Section, plan, sections
 from fuseflow.compiler.problem import Problem
@@ -155,11 +156,13 @@ def choose(
     indices: Mapping[str, int],
     order: Sequence[str] | None = None,
     priority: Sequence[str] = (),
+    *,
+    fused: bool = True,
 ) -> Choice:
     """Plan and lower the order given, or the best of all that are allowed.
 
-    The cheapest by `estimate` are lowered; the one whose graph is expected to take the fewest
-    cycles is chosen.
+    The cheapest by `estimate` are lowered, with fused operators where they are asked for; the one
+    whose graph is expected to take the fewest cycles is chosen.
 
     Raises
     ------
@@ -180,6 +183,8 @@ def choose(
             search.refuse(error)
             continue
         graph = prune(Graph("", problem.value, dict(indices), tensors, nodes))
+        if fused:
+            graph = operators(graph)
         found.append(Choice(placed, graph, forecast(graph, sizes.tensors)))
         if len(found) == MOST_LOWERED:
             break

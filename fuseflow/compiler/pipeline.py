@@ -10,6 +10,7 @@ plan        places every fold in an order
 cost       picks the cheapest orders
 lower       builds the nodes: co-iteration, values, folds, drops, writers
 prune       removes what nobody reads
+operators   makes one node of pairs that the catalog has as one
 forecast    tells the best of the cheapest orders by their graphs
 slack       sets FIFO depths where forks meet again
 ==========  ======================================================================
@@ -88,6 +89,7 @@ def compile_statement(
     fills: Mapping[str, Number] | None = None,
     auto_convert: bool = False,
     keep_explicit: bool = False,
+    operators: bool = True,
     budget: int = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
@@ -115,6 +117,8 @@ def compile_statement(
         each other.
     keep_explicit : bool
         Let a compressed result store entries that equal its fill.
+    operators : bool
+        Let one unit do the work of two where the catalog has it, bit for bit.
     budget, floor : int
         Most and least entries of one FIFO.
     value : ValueType
@@ -131,7 +135,8 @@ def compile_statement(
     return compile_region(
         (statement,), None, formats, tensors=tensors, dims=dims, order=order,
         capacities=capacities, fills=fills, auto_convert=auto_convert,
-        keep_explicit=keep_explicit, budget=budget, floor=floor, value=value, name=name,
+        keep_explicit=keep_explicit, operators=operators, budget=budget, floor=floor, value=value,
+        name=name,
     )  # fmt: skip
 
 
@@ -148,6 +153,7 @@ def compile_region(
     fills: Mapping[str, Number] | None = None,
     auto_convert: bool = False,
     keep_explicit: bool = False,
+    operators: bool = True,
     budget: int = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
@@ -166,7 +172,7 @@ def compile_region(
     iteration : str
         ``factored``: every sum iterates its own variables alone. ``global``: nested sums of
         products are one nest of loops.
-    formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit
+    formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, operators
         See `compile_statement`.
     budget, floor, value, name
         See `compile_statement`.
@@ -194,11 +200,11 @@ def compile_region(
     indices = index_sizes(problem, sizes)
     copies: tuple[Copy, ...] = ()
     try:
-        choice = choose(problem, sizes, indices, order, priority)
+        choice = choose(problem, sizes, indices, order, priority, fused=operators)
     except LoweringError as error:
         if not auto_convert or (order is not None and not isinstance(error, OrderError)):
             raise
-        problem, copies, choice = _repaired(problem, sizes, indices, order)
+        problem, copies, choice = _repaired(problem, sizes, indices, order, fused=operators)
     graph = replace(choice.graph, name=name or original.targets[-1].tensor)
     graph = slack(graph, budget, floor)
     wanted = {target.tensor: original.formats[target.tensor] for target in original.targets}
@@ -217,7 +223,12 @@ def compile_region(
 
 
 def _repaired(
-    problem: Problem, sizes: Sizes, indices: Mapping[str, int], order: Sequence[str] | None
+    problem: Problem,
+    sizes: Sizes,
+    indices: Mapping[str, int],
+    order: Sequence[str] | None,
+    *,
+    fused: bool,
 ) -> tuple[Problem, tuple[Copy, ...], Choice]:
     """Compile with copies of operands, for the order that needs the least conversion."""
     if order is not None:
@@ -238,7 +249,7 @@ def _repaired(
             {name: each for name, each in capacities.items() if name in read},
         )
         try:
-            chosen = choose(repair.problem, with_copies, indices, candidate)
+            chosen = choose(repair.problem, with_copies, indices, candidate, fused=fused)
         except LoweringError as error:
             reason = reason or error
             continue
