@@ -94,8 +94,8 @@ class Scheduler:
         See `fuseflow.compiler.compile_statement`.
     value : ValueType
     options : mapping
-        Of `compile_region`: ``auto_convert``, ``keep_explicit``, ``budget``, ``floor``,
-        ``iteration``.
+        Of `compile_region`: ``auto_convert``, ``keep_explicit``, ``operators``,
+        ``budget``, ``floor``, ``iteration``.
     """
 
     program: Program
