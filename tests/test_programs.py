@@ -214,8 +214,12 @@ def test_the_capacity_of_an_intermediate_grows() -> None:
 
 
 def test_a_capacity_of_an_intermediate_that_was_asked_for_stays() -> None:
-    program = with_positions(chain(formats={"T": "CSR"}, capacities={"T": 20}), "T", (5, 1))
-    for action in (program.run, program.graphs):
+    needed = chain(formats={"T": "CSR"}).run().regions[0].result.positions[1]
+    enough = chain(formats={"T": "CSR"}, capacities={"T": needed})
+    assert enough.run().max_error == 0
+    assert all(graph.tensor("T").positions[1] == needed for graph in enough.graphs().values())
+    short = chain(formats={"T": "CSR"}, capacities={"T": needed - 1})
+    for action in (short.run, short.graphs):
         with pytest.raises(CapacityError, match="result 'T' needs"):
             action()
 
