@@ -5,7 +5,7 @@ graphs run in order over shared arrays.  Where statements meet in one region not
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
 from math import ceil, prod
 from typing import Any, TypeAlias, TypeVar
@@ -223,7 +223,7 @@ class Scheduler:
         stored = self._stored(start, stop)
         targets = {each.target.tensor for each in statements}
         read = {access.tensor for each in statements for access in each.operands} - targets
-        tensors = {**self.tensors, **known}
+        tensors = {**self.tensors, **{name: self._within(each) for name, each in known.items()}}
         marked = next((r for r in program.regions if (r.start, r.stop) == (start, stop)), None)
         # An expected size is no bound: the capacity is that of an input of which nothing is known.
         capacities = {
@@ -243,6 +243,14 @@ class Scheduler:
             value=self.value,
             **self.options,
         )
+
+    def _within(self, expected: Expected) -> Expected:
+        """Return what is expected, but not more than the capacity that was asked for."""
+        most = self.capacities.get(expected.name)
+        if most is None:
+            return expected
+        limits = [most] * len(expected.positions) if isinstance(most, int) else most
+        return replace(expected, positions=tuple(map(min, expected.positions, limits)))
 
     def _formats(self) -> dict[str, Format]:
         ranks = self.program.ranks
