@@ -42,14 +42,17 @@ class Link:
 
 
 class Builder:
-    """Fills a fusion table with nodes, in topological order and under deterministic names.
+    """Makes nodes in topological order, under deterministic names, and fills a table with them.
 
     A node that does the same to the same streams as an earlier one is that node: common streams
-    are shared, within a statement and across those that are fused.
+    are shared, within a statement and across those that are fused.  Nodes that are to be computed
+    again are told apart by their `nest`.
     """
 
-    def __init__(self, table: FusionTable) -> None:
-        self.table = table
+    def __init__(self, table: FusionTable | None = None) -> None:
+        self.nodes: list[Node] = []
+        self.table = table or FusionTable(())
+        self.nest: object = None
         self._names: set[str] = set()
         self._made: dict[object, dict[str, Stream]] = {}
 
@@ -62,7 +65,7 @@ class Builder:
     ) -> dict[str, Stream]:
         """Add a node, or find it; returns its outputs. A name that is taken gets a number."""
         given = dict(params or {})
-        key = primitive, tuple(inputs.items()), tuple(given.items())
+        key = self.nest, primitive, tuple(inputs.items()), tuple(given.items())
         if key not in self._made:
             self._made[key] = self._make(primitive, self._unique(name), inputs, given)
         elif outputs := self._made[key]:
@@ -92,7 +95,8 @@ class Builder:
             )
         made = entry.outputs(name, complete, types)
         outputs = {port: Stream(name, port, stream) for port, stream in made.items()}
-        self.table.put(_row(outputs, inputs), Node(name, primitive, given, tuple(edges)))
+        self.nodes.append(Node(name, primitive, given, tuple(edges)))
+        self.table.put(_row(outputs, inputs), self.nodes[-1])
         return outputs
 
     def role(self, wire: Wire, role: str) -> Link:

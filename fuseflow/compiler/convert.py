@@ -47,14 +47,15 @@ class Repair:
 
 def repairs(
     problem: Problem, sizes: Sizes, order: Sequence[str] | None, priority: Sequence[str] = ()
-) -> tuple[tuple[tuple[str, ...], Repair], ...]:
-    """Return every loop order (or the one given) with the copies that it needs.
+) -> tuple[Repair, ...]:
+    """Return problems with the copies that every loop order (or the one given) needs.
 
-    All have the user's priority.  Orders that need the least conversion come first.
+    All have the user's priority.  Those of the least conversion come first.
     """
     orders = _orders(problem.indices, priority) if order is None else (tuple(order),)
-    found = [(each, _repair(problem, sizes, each)) for each in orders]
-    return tuple(sorted(found, key=lambda entry: entry[1].cost))
+    found = [_repair(problem, sizes, each) for each in orders]
+    unique = {(each.copies, *each.problem.formats.items()): each for each in reversed(found)}
+    return tuple(sorted(unique.values(), key=lambda each: each.cost))
 
 
 def _orders(indices: Sequence[str], priority: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -157,11 +157,13 @@ def choose(
     indices: Mapping[str, int],
     order: Sequence[str] | None = None,
     priority: Sequence[str] = (),
-) -> Choice:
+    *,
+    share: bool = True,
+) -> list[Choice]:
     """Plan and lower the order given, or the best of all that are allowed.
 
-    The cheapest by `estimate` are lowered; the one whose graph is expected to take the fewest
-    cycles is chosen.
+    The cheapest by `estimate` are lowered; those whose graphs are expected to take the fewest
+    cycles come first.
 
     Raises
     ------
@@ -177,7 +179,7 @@ def choose(
     found: list[Choice] = []
     for placed in search.ranked():
         try:
-            table = lower(problem, placed)
+            table = lower(problem, placed, share=share)
         except LoweringError as error:
             search.refuse(error)
             continue
@@ -186,7 +188,7 @@ def choose(
         if len(found) == MOST_LOWERED:
             break
     if found:
-        return min(found, key=lambda each: (each.forecast.cycles, each.forecast.firings))
+        return sorted(found, key=lambda each: (each.forecast.cycles, each.forecast.firings))
     assert search.reason is not None, "there is at least one candidate"
     raise search.reason
 

@@ -17,8 +17,16 @@ from fuseflow.compiler.write import write
 from fuseflow.samml.graph import Role
 
 
-def lower(problem: Problem, plan: Plan) -> FusionTable:
+def lower(problem: Problem, plan: Plan, *, share: bool = True) -> FusionTable:
     """Lower a planned problem; what its results have in common is built once.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : Plan
+    share : bool
+        Let nests of loops that do the same share it. What one of them needs late then waits for
+        it, whole fibers long; computed again, it comes when it is needed.
 
     Returns
     -------
@@ -35,7 +43,7 @@ def lower(problem: Problem, plan: Plan) -> FusionTable:
     root = builder.add("root", "root", {})["out"]
     names = _Names()
     for result in plan.results:
-        _Lowering(problem, result, builder, root, names).run()
+        _Lowering(problem, result, builder, root, names, share=share).run()
     return table
 
 
@@ -81,13 +89,21 @@ class _Lowering:
     """Lowers one result."""
 
     def __init__(
-        self, problem: Problem, result: PlacedResult, builder: Builder, root: Stream, names: _Names
+        self,
+        problem: Problem,
+        result: PlacedResult,
+        builder: Builder,
+        root: Stream,
+        names: _Names,
+        *,
+        share: bool,
     ) -> None:
         self.problem = problem
         self.result = result
         self.builder = builder
         self.root = root
         self.names = names
+        self.share = share
         self.joiner = Coiteration(problem, builder, root)
         self.dense = problem.dense(result)
         form = problem.formats[result.target.tensor]
@@ -174,10 +190,14 @@ class _Lowering:
             if running.section.depth == len(scope):
                 owner = running.section.owner
                 column = TensorDesc(owner, "intermediate")
+                around = self.builder.nest
+                if not self.share:
+                    self.builder.nest = id(running)
                 with self.builder.table.column(
                     self.column if owner in ("", self.column.name) else column
                 ):
                     self._run_section(scope, running)
+                self.builder.nest = around
 
     def _run_section(self, scope: list[Stream], running: Running) -> None:
         section, value = running.section, self.problem.value

@@ -18,19 +18,19 @@ slack       sets FIFO depths where forks meet again
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fuseflow.compiler.convert import Copy, repairs
+from fuseflow.compiler.convert import Copy, Repair, repairs
 from fuseflow.compiler.cost import Choice, choose
 from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, index_sizes
-from fuseflow.compiler.expr import Access, Fold, Result, Statement, accesses, walk
+from fuseflow.compiler.expr import Access, Result, Statement, accesses
 from fuseflow.compiler.forecast import Forecast
-from fuseflow.compiler.fuse import fuse
+from fuseflow.compiler.fuse import Fused, fuse
 from fuseflow.compiler.nest import global_nest
-from fuseflow.compiler.order import OrderError, check_names, is_orderable
+from fuseflow.compiler.order import OrderError, check_names
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
 from fuseflow.compiler.table import FusionTable
-from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
@@ -186,115 +186,132 @@ def compile_region(
         read = {access.tensor for each in statements for access in each.operands}
         stored = [each.target.tensor for each in statements if each.target.tensor not in read]
     known = tensors if isinstance(tensors, Mapping) else {each.name: each for each in tensors}
-    sizes = Sizes(known, dims or {}, capacities or {})
-    fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
-
-    def problem_of(*, distinct: bool) -> Problem:
-        fused = fuse(statements, stored, distinct=distinct)
-        given = _formats(fused.results, formats or {}, known)
-        return Problem(fused.results, given, fills, value, keep_explicit, fused.users)
-
-    problem = problem_of(distinct=iteration == "global")
-    if order is None and not is_orderable(problem, priority):
-        # Variables of one name in two statements need not be one loop.
-        apart = problem_of(distinct=True)
-        problem = apart if is_orderable(apart, priority) else problem
+    region = _Region(
+        tuple(statements),
+        Sizes(known, dims or {}, capacities or {}),
+        {**(fills or {}), **{each.name: each.fill for each in known.values()}},
+        formats or {},
+        order,
+        priority,
+        value,
+        keep_explicit,
+        budget,
+        floor,
+        name,
+    )
+    nested = _nested(fuse(statements, stored, distinct=True))
     if iteration == "global":
-        problem = _nested(problem) or problem
-    original = problem
-    indices = index_sizes(problem, sizes)
-    repair = order, priority, auto_convert
+        return region.compile(nested, convert=auto_convert)
     try:
-        problem, copies, choice = _choose(problem, sizes, indices, *repair)
+        return _factored(region, stored, convert=auto_convert)
     except LoweringError as refusal:
         # What factoring cannot place in an order, the single nest often can.
-        nested = _nested(problem)
-        if nested is None:
-            raise
         try:
-            problem, copies, choice = _choose(nested, sizes, indices, *repair)
+            return region.compile(nested, convert=auto_convert)
         except LoweringError:
             raise refusal from None
-    graph = replace(choice.graph, name=name or original.targets[-1].tensor)
-    graph = slack(graph, budget, floor)
-    wanted = {target.tensor: original.formats[target.tensor] for target in original.targets}
-    return Lowered(
-        graph,
-        tuple(statements),
-        original.operands,
-        original.targets,
-        choice.plan.order,
-        choice.plan.results,
-        dict(problem.formats),
-        copies,
-        wanted,
-        choice.forecast,
-        choice.table.kept(graph.nodes),
-    )
 
 
-def _nested(problem: Problem) -> Problem | None:
-    """Return the problem with one nest for nested sums of products, if it has such."""
-    results = tuple(replace(each, value=global_nest(each.value)) for each in problem.results)
-    same = _folded(results) == _folded(problem.results)
-    return None if same else replace(problem, results=results)
+def _nested(fused: Fused) -> Fused:
+    """Merge nested sums of products."""
+    results = tuple(replace(each, value=global_nest(each.value)) for each in fused.results)
+    return replace(fused, results=results)
 
 
-def _folded(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    parts = walk(*(result.value for result in results))
-    return [part.indices for part in parts if isinstance(part, Fold)]
-
-
-def _choose(
-    problem: Problem,
-    sizes: Sizes,
-    indices: Mapping[str, int],
-    order: Sequence[str] | None,
-    priority: Sequence[str],
-    auto_convert: bool,
-) -> tuple[Problem, tuple[Copy, ...], Choice]:
-    """Compile for the best order, with copies of operands where there must be."""
+def _factored(region: "_Region", stored: Collection[str], *, convert: bool) -> Lowered:
+    """Compile a region in which every sum iterates its own variables alone."""
+    fused = fuse(region.statements, stored)
     try:
-        return problem, (), choose(problem, sizes, indices, order, priority)
-    except LoweringError as error:
-        if not auto_convert or (order is not None and not isinstance(error, OrderError)):
+        return region.compile(fused, convert=False)
+    except OrderError:
+        # Private variables of one name may ask for orders that those of two do not.
+        apart = fuse(region.statements, stored, distinct=True)
+        if apart.origin != fused.origin:
+            try:
+                return region.compile(apart, convert=False)
+            except LoweringError:
+                pass
+        if not convert:
             raise
-    return _repaired(problem, sizes, indices, order, priority)
+    except LoweringError:
+        if not convert or region.order is not None:
+            raise
+    return region.compile(fused, convert=True)
 
 
-def _repaired(
-    problem: Problem,
-    sizes: Sizes,
-    indices: Mapping[str, int],
-    order: Sequence[str] | None,
-    priority: Sequence[str],
-) -> tuple[Problem, tuple[Copy, ...], Choice]:
-    """Compile with copies of operands, for the order that needs the least conversion."""
-    if order is not None:
-        check_names(problem, order)
-    reason: LoweringError | None = None
-    for candidate, repair in repairs(problem, sizes, order, priority):
-        tensors = dict(sizes.tensors)
-        capacities = dict(sizes.capacities)
-        for copy in repair.copies:
-            if copy.tensor in tensors:
-                tensors[copy.name] = Renamed(tensors[copy.tensor], copy.name, copy.format)
-            if isinstance(given := capacities.get(copy.tensor), int):
-                capacities[copy.name] = given
-        read = repair.problem.formats
-        with_copies = Sizes(
-            {name: each for name, each in tensors.items() if name in read},
-            sizes.dims,
-            {name: each for name, each in capacities.items() if name in read},
+@dataclass(frozen=True)
+class _Region:
+    """What statements are compiled with; see `compile_region`."""
+
+    statements: tuple[Statement, ...]
+    sizes: Sizes
+    fills: Mapping[str, Number]
+    formats: Mapping[str, Format | str]
+    order: Sequence[str] | None
+    priority: Sequence[str]
+    value: ValueType
+    keep_explicit: bool
+    budget: int
+    floor: int
+    name: str
+
+    def compile(self, fused: Fused, *, convert: bool) -> Lowered:
+        """Compile fused statements, in an order that they allow or with converted operands."""
+        given = _formats(fused.results, self.formats, self.sizes.tensors)
+        problem = Problem(
+            fused.results, given, self.fills, self.value, self.keep_explicit, fused.users
         )
-        try:
-            chosen = choose(repair.problem, with_copies, indices, candidate)
-        except LoweringError as error:
-            reason = reason or error
-            continue
-        return repair.problem, repair.copies, chosen
-    assert reason is not None, "there is at least one order"
-    raise reason
+        indices = index_sizes(problem, self.sizes)
+        if not convert:
+            return self._lower(problem, problem, self.sizes, indices, ())
+        if self.order is not None:
+            check_names(problem, self.order)
+        reason: LoweringError | None = None
+        for repair in repairs(problem, self.sizes, self.order):
+            sizes = _with_copies(self.sizes, repair)
+            try:
+                return self._lower(problem, repair.problem, sizes, indices, repair.copies)
+            except LoweringError as error:
+                reason = reason or error
+        assert reason is not None, "there is at least one order"
+        raise reason
+
+    def _lower(
+        self,
+        asked: Problem,
+        problem: Problem,
+        sizes: Sizes,
+        indices: dict[str, int],
+        copies: tuple[Copy, ...],
+    ) -> Lowered:
+        choice, graph = self._choose(problem, sizes, indices)
+        return Lowered(
+            replace(graph, name=self.name or asked.targets[-1].tensor),
+            self.statements,
+            asked.operands,
+            asked.targets,
+            choice.plan.order,
+            choice.plan.results,
+            dict(problem.formats),
+            copies,
+            {target.tensor: asked.formats[target.tensor] for target in asked.targets},
+            choice.forecast,
+            choice.table.kept(graph.nodes),
+        )
+
+    def _choose(
+        self, problem: Problem, sizes: Sizes, indices: dict[str, int]
+    ) -> tuple[Choice, Graph]:
+        """Choose an order whose FIFOs keep to the budget; recompute what would wait too long."""
+        reason: CapacityError | None = None
+        for share in (True, False):
+            for choice in choose(problem, sizes, indices, self.order, self.priority, share=share):
+                try:
+                    return choice, slack(choice.graph, self.budget, self.floor)
+                except CapacityError as error:
+                    reason = reason or error
+        assert reason is not None, "there is at least one choice"
+        raise reason
 
 
 def _formats(
@@ -320,3 +337,20 @@ def _formats(
     if unknown:
         raise LoweringError(f"'{'; '.join(map(str, targets))}' has no tensor '{unknown[0]}'")
     return chosen
+
+
+def _with_copies(sizes: Sizes, repair: Repair) -> Sizes:
+    """Return the sizes of what a repaired problem reads and stores."""
+    tensors = dict(sizes.tensors)
+    capacities = dict(sizes.capacities)
+    for copy in repair.copies:
+        if copy.tensor in tensors:
+            tensors[copy.name] = Renamed(tensors[copy.tensor], copy.name, copy.format)
+        if isinstance(given := capacities.get(copy.tensor), int):
+            capacities[copy.name] = given
+    read = repair.problem.formats
+    return Sizes(
+        {name: each for name, each in tensors.items() if name in read},
+        sizes.dims,
+        {name: each for name, each in capacities.items() if name in read},
+    )

@@ -92,10 +92,9 @@ class FusionTable:
             self._column = before
 
     def put(self, row: str, node: Node) -> None:
-        """Fill a cell of the current column with a new node."""
+        """Fill a cell of the current column with a new node; the root stands in none."""
         if self._column is None:
-            assert self.root is None, "only the root stands in no column"
-            self.root = node
+            self.root = self.root or node
             return
         self._made[node.name] = len(self._made), node, self._column
         self.cells.setdefault((row, self._column), []).append(node)
