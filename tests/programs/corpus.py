@@ -122,9 +122,7 @@ def compiled(
         )
     options = {"iteration": iteration, "auto_convert": auto_convert}
     scheduled = Scheduler(program, tensors, value=value, options=options).compile(fusion)
-    kernels = [
-        Kernel(lowered, lowered.targets[-1].tensor) for lowered in scheduled.regions
-    ]
+    kernels = [Kernel(lowered, lowered.targets[-1].tensor) for lowered in scheduled.regions]
     made = {name for kernel in kernels for name in kernel.targets}
     kernels = [replace(each, computed=made.intersection(each.inputs)) for each in kernels]
     return Compiled(tuple(kernels), program.results, program, dict(tensors))

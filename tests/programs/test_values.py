@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fuseflow.api import RunResult
 from fuseflow.compiler.program import Program
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.values import FP32, INT32, ValueType
@@ -98,13 +97,3 @@ def test_cancelled_products_are_no_entries() -> None:
     """Operands hold x and -x, times y and y: their sum is exactly 0, and is not stored."""
     for _, run in runs("34_chain2", INT32):
         assert (run.result.entries()[1] != 0).all()
-
-
-def test_full_fusion_saves_bytes() -> None:
-    def bytes_of(fusion: str) -> int:
-        program = load("81_block_ffn")
-        drawn = shapes(program, seed=1)
-        run: RunResult = compiled(program, operands(program, drawn, 1.0, 0), fusion).run()
-        return run.bytes
-
-    assert bytes_of("none") > bytes_of("regions") > bytes_of("full")
