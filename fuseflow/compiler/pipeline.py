@@ -21,11 +21,11 @@ from dataclasses import dataclass, replace
 from fuseflow.compiler.convert import Copy, Repair, repairs
 from fuseflow.compiler.cost import Choice, choose
 from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, index_sizes
-from fuseflow.compiler.expr import Access, Result, Statement, accesses
+from fuseflow.compiler.expr import Access, Fold, Result, Statement, accesses, walk
 from fuseflow.compiler.forecast import Forecast
-from fuseflow.compiler.fuse import Fused, fuse
+from fuseflow.compiler.fuse import fuse
 from fuseflow.compiler.nest import global_nest
-from fuseflow.compiler.order import OrderError, check_names
+from fuseflow.compiler.order import OrderError, check_names, is_orderable
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
@@ -189,54 +189,49 @@ def compile_region(
     region = _Region(
         tuple(statements),
         Sizes(known, dims or {}, capacities or {}),
-        {**(fills or {}), **{each.name: each.fill for each in known.values()}},
-        formats or {},
         order,
         priority,
-        value,
-        keep_explicit,
         budget,
         floor,
         name,
     )
-    nested = _nested(fuse(statements, stored, distinct=True))
+    fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
+
+    def problem_of(*, distinct: bool) -> Problem:
+        fused = fuse(statements, stored, distinct=distinct)
+        given = _formats(fused.results, formats or {}, known)
+        return Problem(fused.results, given, fills, value, keep_explicit, fused.users)
+
+    problem = problem_of(distinct=iteration == "global")
+    if order is None and not is_orderable(problem, priority):
+        # Variables of one name in two statements need not be one loop.
+        apart = problem_of(distinct=True)
+        problem = apart if is_orderable(apart, priority) else problem
+    nested = _nested(problem)
     if iteration == "global":
-        return region.compile(nested, convert=auto_convert)
+        problem, nested = nested or problem, None
     try:
-        return _factored(region, stored, convert=auto_convert)
+        return region.compile(problem, convert=auto_convert)
     except LoweringError as refusal:
         # What factoring cannot place in an order, the single nest often can.
+        if nested is None:
+            raise
         try:
             return region.compile(nested, convert=auto_convert)
         except LoweringError:
             raise refusal from None
 
 
-def _nested(fused: Fused) -> Fused:
-    """Merge nested sums of products."""
-    results = tuple(replace(each, value=global_nest(each.value)) for each in fused.results)
-    return replace(fused, results=results)
+def _nested(problem: Problem) -> Problem | None:
+    """Return the problem with one nest for nested sums of products, if it has such."""
+    results = tuple(replace(each, value=global_nest(each.value)) for each in problem.results)
+    same = _folded(results) == _folded(problem.results)
+    return None if same else replace(problem, results=results)
 
 
-def _factored(region: "_Region", stored: Collection[str], *, convert: bool) -> Lowered:
-    """Compile a region in which every sum iterates its own variables alone."""
-    fused = fuse(region.statements, stored)
-    try:
-        return region.compile(fused, convert=False)
-    except OrderError:
-        # Private variables of one name may ask for orders that those of two do not.
-        apart = fuse(region.statements, stored, distinct=True)
-        if apart.origin != fused.origin:
-            try:
-                return region.compile(apart, convert=False)
-            except LoweringError:
-                pass
-        if not convert:
-            raise
-    except LoweringError:
-        if not convert or region.order is not None:
-            raise
-    return region.compile(fused, convert=True)
+def _folded(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    parts = walk(*(result.value for result in results))
+    return [part.indices for part in parts if isinstance(part, Fold)]
 
 
 @dataclass(frozen=True)
@@ -245,29 +240,24 @@ class _Region:
 
     statements: tuple[Statement, ...]
     sizes: Sizes
-    fills: Mapping[str, Number]
-    formats: Mapping[str, Format | str]
     order: Sequence[str] | None
     priority: Sequence[str]
-    value: ValueType
-    keep_explicit: bool
     budget: int
     floor: int
     name: str
 
-    def compile(self, fused: Fused, *, convert: bool) -> Lowered:
-        """Compile fused statements, in an order that they allow or with converted operands."""
-        given = _formats(fused.results, self.formats, self.sizes.tensors)
-        problem = Problem(
-            fused.results, given, self.fills, self.value, self.keep_explicit, fused.users
-        )
+    def compile(self, problem: Problem, *, convert: bool) -> Lowered:
+        """Compile for the best order, with copies of operands where there must and may be."""
         indices = index_sizes(problem, self.sizes)
-        if not convert:
+        try:
             return self._lower(problem, problem, self.sizes, indices, ())
+        except LoweringError as error:
+            if not convert or (self.order is not None and not isinstance(error, OrderError)):
+                raise
         if self.order is not None:
             check_names(problem, self.order)
         reason: LoweringError | None = None
-        for repair in repairs(problem, self.sizes, self.order):
+        for repair in repairs(problem, self.sizes, self.order, self.priority):
             sizes = _with_copies(self.sizes, repair)
             try:
                 return self._lower(problem, repair.problem, sizes, indices, repair.copies)
