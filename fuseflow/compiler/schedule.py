@@ -5,12 +5,18 @@ graphs run in order over shared arrays.  Where statements meet in one region not
 """
 
 from collections.abc import Collection, Iterator, Mapping
+<<<<<<< HEAD
 from dataclasses import dataclass, field, replace
+=======
+from dataclasses import dataclass, field
+from functools import cached_property
+>>>>>>> h6
 from itertools import pairwise, permutations
-from math import ceil, prod
+from math import ceil, isinf, prod
 from typing import Any, TypeAlias, TypeVar
 
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Stored
+from fuseflow.compiler.expr import Where, walk
 from fuseflow.compiler.forecast import expected_positions
 from fuseflow.compiler.pipeline import Lowered, compile_region
 from fuseflow.compiler.program import Program
@@ -183,6 +189,8 @@ class Scheduler:
         best: tuple[float, float, Format] | None = None
         reason: LoweringError | None = None
         for form in candidates(self.program.ranks[name]):
+            if name in self._masked and form.levels[-1:] == (LevelKind.DENSE,):
+                continue
             formats = {**chosen, name: form}
             try:
                 made = self.region(start, stop, known, formats)
@@ -199,6 +207,22 @@ class Scheduler:
             assert reason is not None, "there is at least one format"
             raise reason
         return best[2]
+
+    @cached_property
+    def _masked(self) -> set[str]:
+        """Return the tensors that may have rows which are masked out.
+
+        What is masked out is no value: stored as one, -inf - -inf or 0 / 0 would be met there.
+        """
+        given = {name: tensor.fill for name, tensor in self.tensors.items()}
+        fills = {**self.program.fills, **self.fills, **given}
+        found = {name for name, fill in fills.items() if isinf(fill)}
+        for statement in self.program.statements:
+            masks = (part for part in walk(statement.value) if isinstance(part, Where))
+            read = {access.tensor for access in statement.operands}
+            if read & found or any(isinf(part.fill) for part in masks):
+                found.add(statement.target.tensor)
+        return found
 
     def _stored(self, start: int, stop: int) -> list[str]:
         """Return the targets of a region that outlive it."""
