@@ -26,7 +26,7 @@ from fuseflow.compiler.expr import Access, Fold, Result, Statement, accesses, wa
 from fuseflow.compiler.forecast import Forecast
 from fuseflow.compiler.fuse import fuse
 from fuseflow.compiler.nest import global_nest
-from fuseflow.compiler.order import OrderError, check_names, is_orderable
+from fuseflow.compiler.order import check_names, is_orderable
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.problem import Problem
@@ -259,8 +259,8 @@ class _Region:
         indices = index_sizes(problem, self.sizes)
         try:
             return self._lower(problem, problem, self.sizes, indices, ())
-        except LoweringError as error:
-            if not convert or (self.order is not None and not isinstance(error, OrderError)):
+        except LoweringError:
+            if not convert:
                 raise
         if self.order is not None:
             check_names(problem, self.order)
