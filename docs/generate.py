@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from fuseflow.cli import app
 from fuseflow.compiler import compile_statement
+from fuseflow.compiler.operators import PATTERNS, Choices, Pattern
 from fuseflow.samml.catalog import (
     CATALOG,
     REQUIRED,
@@ -47,6 +48,15 @@ and densities.
 """
 SPMM = "X(i,j) = A(i,k) * H(k,j)"
 SPMM_FORMATS = {"X": "dd", "A": "CSR", "H": "dd"}
+OPERATORS = """\
+# Fused operators
+
+The compiler makes one node of every pair in this table where nobody else reads what the first node
+writes. Words and flags are those of the pair, bit for bit
+([RFC 0007](rfcs/0007-fused-operators.md)): there are fewer nodes, edges and cycles of latency,
+nothing else changes. `--without operators` on the command line and
+`without=["operators"]` in Python leave every node as it is.
+"""
 BASE_RANK = 4
 CHAIN = tuple(Level(index, "sample") for index in "abcdefgh")
 SIZE = Extent("T", 0)
@@ -159,6 +169,42 @@ def graph_page() -> str:
     )
 
 
+def operators_page() -> str:
+    """Return the table of the pairs that become one node."""
+    rows = [
+        (
+            pattern.name,
+            _shape(pattern.first, pattern.firsts),
+            _shape(pattern.second, pattern.seconds),
+            _replacement(pattern),
+            "all" if pattern.types == tuple(VALUE_TYPES) else ", ".join(pattern.types),
+        )
+        for pattern in PATTERNS
+    ]
+    return f"{OPERATORS}\n" + _table(("pair", "node", "its reader", "becomes", "types"), rows)
+
+
+def _shape(primitive: str, choices: Choices) -> str:
+    """Say what a node of a pair is; parameters that are off are left out."""
+    entry = CATALOG[primitive]
+    words = [
+        f"{name}={' or '.join(print_value(value) for value in allowed)}"
+        for name, allowed in choices.items()
+        if allowed != (False,)
+    ]
+    return f"[{entry.name}](primitives/{entry.name}.md) `{' '.join(words) or 'any'}`"
+
+
+def _replacement(pattern: Pattern) -> str:
+    owners = ("the node", "its reader")
+    sets = {name: (value,) for name, value in pattern.sets.items()}
+    taken = [
+        f"`{param}` is {'that' if name == param else f'the `{name}`'} of {owners[which]}"
+        for param, (which, name) in pattern.takes.items()
+    ]
+    return "; ".join([_shape(pattern.fused, sets), *taken])
+
+
 def _escaped(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return rows whose cells hold no bare column mark."""
     return [tuple(cell.replace("|", "\\|") for cell in row) for row in rows]
@@ -167,6 +213,7 @@ def _escaped(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "graph.md": graph_page,
+    "operators.md": operators_page,
     "primitives/index.md": index_page,
     **{f"primitives/{name}.md": partial(primitive_page, entry) for name, entry in CATALOG.items()},
 }

@@ -9,13 +9,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fuseflow.compiler import Lowered, Statement, Truth
 from fuseflow.compiler.expr import masks_of
+from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.program import Program as Source
 from fuseflow.compiler.schedule import Scheduler
 from fuseflow.folders import Graphs, describe
@@ -334,6 +335,7 @@ def compile(
     fills: Mapping[str, Number] | None = None,
     auto_convert: bool = False,
     keep_explicit: bool = False,
+    without: Collection[str] = (),
 ) -> Program:
     """Compile a statement, or a program of several.
 
@@ -366,6 +368,8 @@ def compile(
         Where storage orders contradict each other or the loop order, convert tensors.
     keep_explicit : bool
         Let a compressed result store entries that equal its fill.
+    without : collection of str
+        Passes to leave out (`fuseflow.compiler.passes.Passes`), for comparison.
 
     Raises
     ------
@@ -379,7 +383,11 @@ def compile(
     check_names(program, tensors, formats or {}, capacities or {}, dims or {}, fills or {})
     check_sizes(program, tensors)
     kind = common_type(value, found.tensors)
-    options: dict[str, Any] = {"auto_convert": auto_convert, "keep_explicit": keep_explicit}
+    options: dict[str, Any] = {
+        "auto_convert": auto_convert,
+        "keep_explicit": keep_explicit,
+        "passes": Passes.without(without),
+    }
     if isinstance(order, str):
         order = tuple(part.strip() for part in order.split(",") if part.strip())
     if order is not None and len(program.statements) == 1:

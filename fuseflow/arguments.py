@@ -94,6 +94,14 @@ OPTIONS: dict[str, Any] = {
             "--einsum", metavar="EXPR", help="What a GRAPH.gv computes: judge its results by that."
         ),
     ],
+    "without": Annotated[
+        Many,
+        typer.Option(
+            "--without",
+            metavar="PASS",
+            help="Leave a pass out, to compare: locate, masks, share or operators.",
+        ),
+    ],
 }
 """By the field of `Options` that they set."""
 

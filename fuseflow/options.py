@@ -47,6 +47,8 @@ class Options:
         See `fuseflow.compile`.
     einsum : str or None
         What a graph that is read computes.
+    without : sequence of str or None
+        Passes to leave out.
     """
 
     tensors: Given = None
@@ -62,6 +64,7 @@ class Options:
     auto_convert: bool = False
     keep_explicit: bool = False
     einsum: str | None = None
+    without: Given = None
 
     def compile(self, expression: str) -> Program:
         """Read the operands and compile a statement or a program, or read a graph.
@@ -95,6 +98,7 @@ class Options:
                 fills=fills,
                 auto_convert=self.auto_convert,
                 keep_explicit=self.keep_explicit,
+                without=self.without or (),
             )
 
     def _load(self, path: str) -> Program:

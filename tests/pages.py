@@ -96,8 +96,7 @@ def _described(node: Node) -> str:
     words = [node.primitive]
     if node.primitive in ("alu", "unary", "reduce", "accumulate"):
         words.append(str(node.params.get("op", "sum")))
-    if node.params.get("wide"):
-        words.append("wide")
+    words += [word for word in ("wide", "relu", "multiply") if node.params.get(word)]
     return " ".join(words)
 
 

@@ -51,8 +51,8 @@ FORMS: list[tuple[str, str, Callable[[Patterns], int]]] = [
     ("mat_elemadd", "union_j", lambda p: int((p["B"] | p["C"]).sum())),
     ("vec_elemadd", "union_i", lambda p: joined(p["b"], p["c"])),
     ("vec_elemmul", "intersect_i", lambda p: joined(p["b"], p["c"])),
-    ("spmv_csr_dense", "mul", lambda p: sum(max(1, int(row.sum())) for row in p["B"])),
-    ("mat_sddmm", "mul", lambda p: int(p["B"].sum()) * p["C"].shape[1]),
+    ("spmv_csr_dense", "reduce_j", lambda p: sum(max(1, int(row.sum())) for row in p["B"])),
+    ("mat_sddmm", "reduce_k", lambda p: int(p["B"].sum()) * p["C"].shape[1]),
     ("spmm_csr_dense", "mul", lambda p: sum(
         max(1, int(row.sum()) * p["H"].shape[1]) for row in p["A"])),
 ]  # fmt: skip

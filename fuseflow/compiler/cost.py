@@ -26,6 +26,7 @@ from fuseflow.compiler.expr import (
 )
 from fuseflow.compiler.forecast import Forecast, forecast
 from fuseflow.compiler.lower import lower
+from fuseflow.compiler.operators import operators
 from fuseflow.compiler.order import check_order, constraints, orders
 from fuseflow.compiler.plan import Plan, Section, plan, sections
 from fuseflow.compiler.problem import Problem
@@ -184,6 +185,8 @@ def choose(
             search.refuse(error)
             continue
         graph = prune(Graph("", problem.value, dict(indices), tensors, table.nodes()))
+        if problem.passes.operators:
+            graph = operators(graph)
         found.append(Choice(placed, table, graph, forecast(graph, sizes.tensors)))
         if len(found) == MOST_LOWERED:
             break

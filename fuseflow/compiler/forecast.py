@@ -39,7 +39,7 @@ class Forecast:
     unit, bottleneck : str, float
         The node that fires most, and how often.
     operations : float
-        Payloads of alu, unary, reduce and accumulate.
+        Payloads of alu, unary, reduce and accumulate; twice where such a unit does two things.
     bytes : float
         Moved between arrays and graph: coordinates, segments and values, read and written.
     firings : float
@@ -296,20 +296,23 @@ class _Forecasting:
 
     def _alu(self, node: Node) -> None:
         left, right = self._in(node, "a"), self._in(node, "b")
-        product = node.params["op"] == "mul"
-        self._elementwise(node, left.kept * right.kept if product else 1.0)
+        kept = left.kept * right.kept if node.params["op"] == "mul" else 1.0
+        if node.params["relu"]:
+            kept *= POSITIVE
+        self._elementwise(node, kept, 1 + bool(node.params["relu"]))
 
     def _unary(self, node: Node) -> None:
         kept = self._in(node, "a").kept
         if node.params["op"] == "relu":
             kept *= POSITIVE
-        self._elementwise(node, kept if node.params["op"] in SPARING else 1.0)
+        op = node.params["op"]
+        self._elementwise(node, kept if op in SPARING else 1.0, 1 + (op == "affine"))
 
-    def _elementwise(self, node: Node, kept: float) -> None:
+    def _elementwise(self, node: Node, kept: float, operations: int) -> None:
         taken = self._in(node, "a")
         self._out(node, replace(taken, present={}, kept=kept, covers=frozenset()))
         self._fire(node, taken.tokens)
-        self.operations += taken.counts[-1]
+        self.operations += operations * taken.counts[-1]
 
     def _reduce(self, node: Node) -> None:
         taken = self._in(node, node.inputs[0].port)
@@ -318,7 +321,7 @@ class _Forecasting:
         kept = 1.0 - exp(-each) if each < taken.size else 1.0
         self._out(node, _Stream(taken.counts[:-1], taken.sizes[:-1], kept=kept))
         self._fire(node, taken.tokens, fibers)
-        self.operations += taken.counts[-1]
+        self.operations += (1 + bool(node.params["multiply"])) * taken.counts[-1]
 
     def _accumulate(self, node: Node) -> None:
         taken = self._in(node, "val")

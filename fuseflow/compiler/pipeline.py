@@ -10,6 +10,7 @@ plan        places every fold in an order
 cost       picks the cheapest orders
 lower       builds the nodes: co-iteration, values, folds, drops, writers
 prune       removes what nobody reads
+operators   makes one node of pairs that the catalog has as one
 forecast    tells the best of the cheapest orders by their graphs
 slack       sets FIFO depths where forks meet again
 ==========  ======================================================================
@@ -27,6 +28,7 @@ from fuseflow.compiler.fuse import fuse
 from fuseflow.compiler.nest import global_nest
 from fuseflow.compiler.order import OrderError, check_names, is_orderable
 from fuseflow.compiler.parse import parse
+from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
 from fuseflow.compiler.table import FusionTable
@@ -34,6 +36,8 @@ from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
+
+ALL_PASSES = Passes()
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ def compile_statement(
     fills: Mapping[str, Number] | None = None,
     auto_convert: bool = False,
     keep_explicit: bool = False,
+    passes: Passes = ALL_PASSES,
     budget: int = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
@@ -119,6 +124,7 @@ def compile_statement(
         each other.
     keep_explicit : bool
         Let a compressed result store entries that equal its fill.
+    passes : Passes
     budget, floor : int
         Most and least entries of one FIFO.
     value : ValueType
@@ -135,7 +141,8 @@ def compile_statement(
     return compile_region(
         (statement,), None, formats, tensors=tensors, dims=dims, order=order,
         capacities=capacities, fills=fills, auto_convert=auto_convert,
-        keep_explicit=keep_explicit, budget=budget, floor=floor, value=value, name=name,
+        keep_explicit=keep_explicit, passes=passes, budget=budget, floor=floor, value=value,
+        name=name,
     )  # fmt: skip
 
 
@@ -152,6 +159,7 @@ def compile_region(
     fills: Mapping[str, Number] | None = None,
     auto_convert: bool = False,
     keep_explicit: bool = False,
+    passes: Passes = ALL_PASSES,
     budget: int = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
@@ -170,7 +178,7 @@ def compile_region(
     iteration : str
         ``factored``: every sum iterates its own variables alone. ``global``: nested sums of
         products are one nest of loops.
-    formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit
+    formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, passes
         See `compile_statement`.
     budget, floor, value, name
         See `compile_statement`.
@@ -200,7 +208,7 @@ def compile_region(
     def problem_of(*, distinct: bool) -> Problem:
         fused = fuse(statements, stored, distinct=distinct)
         given = _formats(fused.results, formats or {}, known)
-        return Problem(fused.results, given, fills, value, keep_explicit, fused.users)
+        return Problem(fused.results, given, fills, value, keep_explicit, fused.users, passes)
 
     problem = problem_of(distinct=iteration == "global")
     if order is None and not is_orderable(problem, priority):
@@ -294,7 +302,7 @@ class _Region:
     ) -> tuple[Choice, Graph]:
         """Choose an order whose FIFOs keep to the budget; recompute what would wait too long."""
         reason: CapacityError | None = None
-        for share in (True, False):
+        for share in (True, False) if problem.passes.share else (False,):
             for choice in choose(problem, sizes, indices, self.order, self.priority, share=share):
                 try:
                     return choice, slack(choice.graph, self.budget, self.floor)

@@ -5,8 +5,12 @@ graphs run in order over shared arrays.  Where statements meet in one region not
 """
 
 from collections.abc import Collection, Iterator, Mapping
+<<<<<<< HEAD
+from dataclasses import dataclass, field, replace
+=======
 from dataclasses import dataclass, field
 from functools import cached_property
+>>>>>>> h6
 from itertools import pairwise, permutations
 from math import ceil, isinf, prod
 from typing import Any, TypeAlias, TypeVar
@@ -96,8 +100,8 @@ class Scheduler:
         See `fuseflow.compiler.compile_statement`.
     value : ValueType
     options : mapping
-        Of `compile_region`: ``auto_convert``, ``keep_explicit``, ``budget``, ``floor``,
-        ``iteration``.
+        Of `compile_region`: ``auto_convert``, ``keep_explicit``, ``operators``,
+        ``budget``, ``floor``, ``iteration``.
     """
 
     program: Program
@@ -243,7 +247,7 @@ class Scheduler:
         stored = self._stored(start, stop)
         targets = {each.target.tensor for each in statements}
         read = {access.tensor for each in statements for access in each.operands} - targets
-        tensors = {**self.tensors, **known}
+        tensors = {**self.tensors, **{name: self._within(each) for name, each in known.items()}}
         marked = next((r for r in program.regions if (r.start, r.stop) == (start, stop)), None)
         # An expected size is no bound: the capacity is that of an input of which nothing is known.
         capacities = {
@@ -263,6 +267,14 @@ class Scheduler:
             value=self.value,
             **self.options,
         )
+
+    def _within(self, expected: Expected) -> Expected:
+        """Return what is expected, but not more than the capacity that was asked for."""
+        most = self.capacities.get(expected.name)
+        if most is None:
+            return expected
+        limits = [most] * len(expected.positions) if isinstance(most, int) else most
+        return replace(expected, positions=tuple(map(min, expected.positions, limits)))
 
     def _formats(self) -> dict[str, Format]:
         ranks = self.program.ranks

@@ -76,7 +76,7 @@ def test_a_term_is_not_recomputed_along_an_index_that_it_lacks() -> None:
     graph = compile_statement(
         "X(i,j) = B(i,j) + C(i,k) * d(k)", {"X": "ss", "B": "ss", "C": "ss", "d": "s"}
     ).graph
-    assert [level.index for level in infer(graph).inputs["reduce_k"]["val"].levels] == ["i", "k"]
+    assert [level.index for level in infer(graph).inputs["reduce_k"]["a"].levels] == ["i", "k"]
 
 
 def test_equal_repeats_are_shared() -> None:

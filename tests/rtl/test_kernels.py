@@ -9,6 +9,7 @@ import pytest
 from fuseflow.comparison.fitting import fitting
 from fuseflow.comparison.table import Kernel, select
 from fuseflow.compiler import Lowered, Statement, compile_statement
+from fuseflow.compiler.passes import Passes
 from fuseflow.samml.catalog import CATALOG
 from fuseflow.samml.gates import random_gates
 from fuseflow.samml.graph import Role
@@ -47,6 +48,9 @@ ALWAYS = {
 }  # fmt: skip
 """Kernels that are always built, by value type: among them is every primitive and operation."""
 
+APART = ("vec_scale_shift", "int32")
+"""A kernel and value type that are built without fused operators too, for the parts of affine."""
+
 DEFAULT_OP = {"reduce": "sum", "accumulate": "sum"}
 
 CASES = [
@@ -64,7 +68,16 @@ CASES = [
 @pytest.mark.parametrize(("kernel", "kind"), CASES)
 def test_kernel(kernel: Kernel, kind: ValueType) -> None:
     """Golden meaning, cycle model and RTL agree on every data set, gated and not."""
-    lowered = lower(kernel, kind)
+    check(kernel, kind, lower(kernel, kind))
+
+
+def test_a_kernel_without_fused_operators() -> None:
+    kernel, kind = *select(APART[:1]), VALUE_TYPES[APART[1]]
+    check(kernel, kind, lower(kernel, kind, operators=False))
+
+
+def check(kernel: Kernel, kind: ValueType, lowered: Lowered) -> None:
+    """Build a graph and run it on every data set."""
     tile = build_tile(lambda: Tile(lowered.graph, gated=True), optimize=False)
     data_sets = peers_operands(kernel, kind)
     data_sets += [random_operands(kernel, kind, seed) for seed in range(10)]
@@ -91,7 +104,7 @@ def compare(tile: RtlTile, runs: list[Run]) -> None:
         assert differences(tile.plan.units, model, record) == []
 
 
-def lower(kernel: Kernel, kind: ValueType) -> Lowered:
+def lower(kernel: Kernel, kind: ValueType, *, operators: bool = True) -> Lowered:
     """Compile a kernel for everything up to the capacity."""
     return compile_statement(
         kernel.statement,
@@ -101,6 +114,7 @@ def lower(kernel: Kernel, kind: ValueType) -> Lowered:
         fills={name: kernel.fill(name, kind) for name in kernel.operands},
         auto_convert=kernel.auto_convert,
         keep_explicit=kernel.keep_explicit,
+        passes=Passes(operators=operators),
         value=kind,
         name=kernel.name,
     )
@@ -179,9 +193,12 @@ def test_every_primitive_and_operation_is_always_built() -> None:
             node.primitive,
             node.params.get("op", "sum" if node.primitive in ("reduce", "accumulate") else None),
         )
-        for kind, names in ALWAYS.items()
+        for kind, names, operators in (
+            *((kind, names, True) for kind, names in ALWAYS.items()),
+            (APART[1], APART[:1], False),
+        )
         for kernel in select(names)
-        for node in lower(kernel, VALUE_TYPES[kind]).graph.nodes
+        for node in lower(kernel, VALUE_TYPES[kind], operators=operators).graph.nodes
     }
     wanted = {
         (name, op)
