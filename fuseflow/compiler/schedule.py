@@ -5,12 +5,8 @@ graphs run in order over shared arrays.  Where statements meet in one region not
 """
 
 from collections.abc import Collection, Iterator, Mapping
-<<<<<<< HEAD
 from dataclasses import dataclass, field, replace
-=======
-from dataclasses import dataclass, field
 from functools import cached_property
->>>>>>> h6
 from itertools import pairwise, permutations
 from math import ceil, isinf, prod
 from typing import Any, TypeAlias, TypeVar
