@@ -33,8 +33,16 @@ from fuseflow.outcome import (
 from fuseflow.samml.errors import TensorError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph
-from fuseflow.samml.values import INT32, Number, ValueType, value_type
-from fuseflow.sources import Anything, check_names, check_sizes, read
+from fuseflow.samml.values import Number, ValueType
+from fuseflow.sources import (
+    Anything,
+    check_names,
+    check_sizes,
+    common_type,
+    convert_operands,
+    read,
+    read_formats,
+)
 from fuseflow.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -369,11 +377,11 @@ def compile(
     started = time.perf_counter()
     found = read(source, operands)
     program = found.program
-    wanted = _formats(program, formats or {})
-    tensors, stored = _stored(found.tensors, wanted)
+    wanted = read_formats(program, formats or {})
+    tensors, stored = convert_operands(found.tensors, wanted)
     check_names(program, tensors, formats or {}, capacities or {}, dims or {}, fills or {})
     check_sizes(program, tensors)
-    kind = _value_type(value, found.tensors)
+    kind = common_type(value, found.tensors)
     options: dict[str, Any] = {
         "auto_convert": auto_convert,
         "keep_explicit": keep_explicit,
@@ -442,51 +450,15 @@ def load(
 
     started = time.perf_counter()
     graph = source if isinstance(source, Custard) else open_custard(source)
-    tensors, stored = _stored(operands, graph.formats)
+    tensors, stored = convert_operands(operands, graph.formats)
     lowered = graph.lower(
         list(stored.values()),
         einsum=einsum,
         dims=dims,
         capacities=capacities,
-        value=_value_type(value, operands),
+        value=common_type(value, operands),
     )
     name = lowered.targets[0].tensor
     kernel = Kernel(lowered, f"1_{name}", frozenset(capacities or ()))
     seconds = Seconds(compile=time.perf_counter() - started)
     return Program((kernel,), (name,), tensors=tensors, seconds=seconds)
-
-
-def _stored(
-    operands: Sequence[Tensor], formats: Mapping[str, Format]
-) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Return operands by name, as they are and in the formats that a graph stores them in."""
-    tensors: dict[str, Tensor] = {}
-    for tensor in operands:
-        if tensor.name in tensors and tensor is not tensors[tensor.name]:
-            raise TensorError(f"two operands are named '{tensor.name}': rename one")
-        tensors[tensor.name] = tensor
-    stored = {
-        name: tensor.convert(formats.get(name, tensor.format)) for name, tensor in tensors.items()
-    }
-    return tensors, stored
-
-
-def _value_type(value: ValueType | str | None, operands: Sequence[Tensor]) -> ValueType:
-    if isinstance(value, str):
-        value = value_type(value)
-    for tensor in operands:
-        if value is not None and tensor.value != value:
-            raise TensorError(
-                f"operand '{tensor.name}' is {tensor.value.name}, not {value.name}: give all "
-                "operands one value type"
-            )
-        value = tensor.value
-    return value or INT32
-
-
-def _formats(program: Source, formats: Mapping[str, Format | str]) -> dict[str, Format]:
-    """Read format names; ``dense`` and ``sparse`` take the rank of the tensor."""
-    return {
-        name: Format.parse(form, program.ranks.get(name)) if isinstance(form, str) else form
-        for name, form in {**program.formats, **formats}.items()
-    }

@@ -55,6 +55,8 @@ class Graphs:
         try:
             manifest = json.loads((directory / PROGRAM).read_text(encoding="utf-8"))
             names = [str(region["directory"]) for region in manifest["regions"]]
+            if any(Path(name).name != name for name in names):
+                raise ValueError
         except (ValueError, KeyError, TypeError):
             raise ParseError(
                 f"'{directory / PROGRAM}' describes no program: write it with `fuseflow compile`"

@@ -12,6 +12,8 @@ from fuseflow.compiler.parse import parse
 from fuseflow.compiler.program import Program, single
 from fuseflow.compiler.program_text import parse_program, read_program
 from fuseflow.samml.errors import LoweringError, ParseError, TensorError
+from fuseflow.samml.formats import Format
+from fuseflow.samml.values import INT32, ValueType, value_type
 from fuseflow.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -107,6 +109,55 @@ def _recorded(source: "Computed | Mapping[str, Computed]", operands: Sequence[An
                 sizes = zip(access.indices, declared[access.tensor].shape, strict=True)
                 dims |= {index: max(size, dims.get(index, 1)) for index, size in sizes}
     return Found(program, (*given, *(each for each in stored if each.name not in names)), dims)
+
+
+def convert_operands(
+    operands: Sequence[Tensor], formats: Mapping[str, Format]
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return operands by name, as they are and in the formats that a graph stores them in.
+
+    Raises
+    ------
+    TensorError
+        Two have one name.
+    """
+    tensors: dict[str, Tensor] = {}
+    for tensor in operands:
+        if tensor.name in tensors and tensor is not tensors[tensor.name]:
+            raise TensorError(f"two operands are named '{tensor.name}': rename one")
+        tensors[tensor.name] = tensor
+    stored = {
+        name: tensor.convert(formats.get(name, tensor.format)) for name, tensor in tensors.items()
+    }
+    return tensors, stored
+
+
+def common_type(value: ValueType | str | None, operands: Sequence[Tensor]) -> ValueType:
+    """Return the value type that was asked for or that operands have; int32 without either.
+
+    Raises
+    ------
+    TensorError
+        They differ.
+    """
+    if isinstance(value, str):
+        value = value_type(value)
+    for tensor in operands:
+        if value is not None and tensor.value != value:
+            raise TensorError(
+                f"operand '{tensor.name}' is {tensor.value.name}, not {value.name}: give all "
+                "operands one value type"
+            )
+        value = tensor.value
+    return value or INT32
+
+
+def read_formats(program: Program, formats: Mapping[str, Format | str]) -> dict[str, Format]:
+    """Read format names; ``dense`` and ``sparse`` take the rank of the tensor."""
+    return {
+        name: Format.parse(form, program.ranks.get(name)) if isinstance(form, str) else form
+        for name, form in {**program.formats, **formats}.items()
+    }
 
 
 def check_names(

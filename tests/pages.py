@@ -43,7 +43,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def links(page: Path) -> list[tuple[str, str]]:
     """Return the files that a page links to, each with the place in it, if any."""
-    prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
+    prose = re.sub(r"```.*?```|`[^`]*`|\n    [^\n]*", "", page.read_text(), flags=re.DOTALL)
     return re.findall(r"\]\((?!\w+://)([^)#]*)#?([^)]*)\)", prose)
 
 

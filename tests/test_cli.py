@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 import time
@@ -155,11 +156,85 @@ def test_compile_twice_replaces_what_it_wrote(folder: Path) -> None:
     assert "tensor B input ds:0,1 dims 8,1024 positions 8,20 " in after
 
 
+CHAIN = "T(i,j) = B(i,k) * C(k,j); Y(i) = max[j](T(i,j))"
+
+
+def documented() -> set[str]:
+    """Return every key that the page of the figures explains."""
+    page = Path(__file__).resolve().parents[1] / "docs" / "figures.md"
+    return set(re.findall(r"`(\w+)`", page.read_text()))
+
+
+def keys(figures: Any, given: tuple[str, ...] = ("formats", "results")) -> set[str]:
+    """Return the keys of a document and of all in it, but for those that are the user's names."""
+    match figures:
+        case dict():
+            deeper = [part for name, part in figures.items() if name not in given]
+            return set(figures).union(*map(keys, deeper))
+        case list():
+            return set().union(*map(keys, figures))
+        case _:
+            return set()
+
+
+def test_a_program_runs_from_its_file(folder: Path) -> None:
+    Path("chain.ff").write_text(f"# two\n{CHAIN}\nresult T, Y\n".replace("; ", "\n"))
+    text = succeed("run", "chain.ff", *OPERANDS, "--result", "y.tns", "--result", "T=t.mtx")
+    assert re.search(r"^region +model_cycles .*\n1_T .*\n2_Y ", text)
+    assert "T(2,1) = 43\n" in text
+    assert text.endswith("Y(0) = 2\nY(2) = 43\n")
+    np.testing.assert_array_equal(scipy.io.mmread("t.mtx").toarray(), PRODUCT)
+    np.testing.assert_array_equal(Tensor.read("y.tns", "s").to_numpy(), PRODUCT.max(axis=1))
+    fused = json.loads(succeed("run", "chain.ff", *OPERANDS, "--fusion", "full", "--json", "-"))
+    apart = json.loads(succeed("run", CHAIN, *OPERANDS, "--fusion", "none", "--json", "-"))
+    assert [row["region"] for row in fused["regions"]] == ["1_Y"]
+    assert fused["results"] == {"T": 3, "Y": 2}
+    assert apart["model_cycles"] == sum(row["model_cycles"] for row in apart["regions"])
+    assert apart["model_cycles"] > fused["model_cycles"]
+
+
+def test_every_figure_is_documented(folder: Path) -> None:
+    for arguments in (
+        ("run", CHAIN, *OPERANDS), ("run", MATMUL, *OPERANDS),
+        ("compile", CHAIN, *OPERANDS, "-o", "g"), ("compile", MATMUL, *OPERANDS, "-o", "g"),
+        ("generate", "g", "-o", "rtl"), ("generate", CHAIN, *OPERANDS, "-o", "rtl"),
+        ("run", MATMUL, *OPERANDS, "--format", "C=CSC", "--order", "i,k,j", "--auto-convert"),
+        ("compare", "vec_identity"),
+    ):  # fmt: skip
+        figures = json.loads(succeed(*arguments, "--json", "-"))
+        assert keys(figures) - documented() == set()
+
+
+def test_traces_and_stalls_are_of_every_region(folder: Path) -> None:
+    text = succeed("run", CHAIN, *OPERANDS, "--trace", "run.json.gz", "--stalls", "--json", "j")
+    assert {path.name for path in folder.iterdir()} >= {"run.1_T.json.gz", "run.2_Y.json.gz"}
+    assert "1_T: critical path of " in text
+    assert set(json.loads(Path("j").read_text())["stalls"]) == {"1_T", "2_Y"}
+
+
+def test_compile_and_generate_write_a_folder_a_region(folder: Path) -> None:
+    succeed("compile", CHAIN, *OPERANDS, "-o", "graphs")
+    assert {path.name for path in Path("graphs").iterdir()} == {"1_T", "2_Y", "program.json"}
+    succeed("generate", "graphs", "-o", "from_graphs")
+    text = succeed("generate", CHAIN, *OPERANDS, "-o", "from_statements")
+    assert re.search(r"^1_T +ff_T +from_statements/1_T/ff_T\.v$", text, re.MULTILINE)
+    one, other = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for root in (Path("from_graphs"), Path("from_statements"))
+    )
+    assert one == other
+    succeed("compile", CHAIN, *OPERANDS, "--fusion", "full", "-o", "graphs")
+    assert {path.name for path in Path("graphs").iterdir()} == {
+        "graph.samml", "graph.json", "graph.dot",
+    }  # fmt: skip
+
+
 @pytest.mark.rtl
 def test_verify(folder: Path) -> None:
     text = succeed("verify", MATMUL, *OPERANDS, "--result", "x.mtx", "--json", "-")
     figures = json.loads(text)
     assert set(figures) >= VERIFY_KEYS
+    assert keys(figures) - documented() == set()
     assert set(figures["seconds"]) == {"compile", "model", "generate", "build", "rtl"}
     assert figures["bit_exact"] is True
     assert figures["model_cycles"] == figures["rtl_cycles"]
@@ -218,6 +293,16 @@ def test_verify_looks_for_its_tools_first(folder: Path, monkeypatch: pytest.Monk
         ((MATMUL, *OPERANDS, "--json", "b.mtx/x"), "b.mtx' is not a folder"),
         ((MATMUL, *OPERANDS, "--trace", "b.mtx/x.vcd"), "b.mtx' is not a folder"),
         ((MATMUL, *OPERANDS, "--trace", "x.vcd", "--json", "c.mtx/x"), "c.mtx' is not a folder"),
+        (("missing.ff",), "cannot read 'missing.ff'"),
+        (("T(i) = b(i); Y(i) = U(i",), "<program>:1:24: expected"),
+        ((CHAIN, *OPERANDS, "--tensor", "T=b.mtx"), "the program has no such tensor, only B, C"),
+        ((CHAIN, *OPERANDS, "--format", "U=CSR"), "no such tensor, only T, Y, B, C"),
+        ((CHAIN, *OPERANDS, "--fusion", "some"), "choose none, regions, full, auto"),
+        ((CHAIN, *OPERANDS, "--order", "z"), "names 'z', which no statement of it has"),
+        ((CHAIN, *OPERANDS, "--result", "T=x.mtx"), "there is no such result, only Y"),
+        ((CHAIN, *OPERANDS, "--result", "x.mtx", "--result", "x.tns"), "a second file for one"),
+        ((CHAIN, "--tensor", "B=b.mtx"), "operand 'C' has no tensor"),
+        ((CHAIN, "--tensor", "B=b.mtx", "--tensor", "C=b.mtx"), "statement 1 'T(i,j) = "),
         (("x = " + 9999 * "(" + "b" + 9999 * ")",), "nested deeper than 50"),
         (("x = b" + 9999 * " + b",), "more than 150 operations in one statement: split it"),
         (("x = b + " + 5000 * "9",), "constant inf is no value of int32"),
@@ -260,6 +345,8 @@ def test_generate_names_what_it_cannot_take(folder: Path) -> None:
     assert "is not text" in fail("generate", "graph", "-o", "rtl")
     Path("graph/graph.samml").write_text("samml 1 X int32\nnode\n")
     assert "graph.samml" in fail("generate", "graph", "-o", "rtl")
+    Path("graph/program.json").write_text('{"regions": [1]}')
+    assert "graph/program.json' describes no program" in fail("generate", "graph", "-o", "rtl")
     assert not Path("rtl").exists()
 
 

@@ -6,12 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import fuseflow
 from docs import generate
-from fuseflow import Tensor
 from fuseflow.comparison.table import kernels
 from gen.bundle import Bundle
 from tests.pages import blocks, call, headings, links, run_python
@@ -64,31 +62,41 @@ def test_the_readme_shows_the_graph_of_today() -> None:
     assert generate.picture() in (ROOT / "README.md").read_text()
 
 
-def test_python_in_the_readme_prints_what_it_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the examples, as the root of the repository is for a reader."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+def test_python_in_the_readme_prints_what_it_says(root: Path) -> None:
     names = run_python(blocks(ROOT / "README.md", "python"))
     assert isinstance(names["program"], fuseflow.Program)
-    assert (tmp_path / "rtl" / "manifest.json").exists()
+    assert (root / "rtl" / "manifest.json").exists()
 
 
-def _commands() -> list[list[str]]:
-    shown = re.findall(r"^    (fuseflow .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+@pytest.mark.parametrize("page", ["interchange", "tensors"])
+def test_python_on_a_page_prints_what_it_says(root: Path, page: str) -> None:
+    run_python(blocks(ROOT / "docs" / f"{page}.md", "python"))
+
+
+def _commands(page: str) -> list[list[str]]:
+    shown = re.findall(r"^    (fuseflow .*)$", (ROOT / page).read_text(), re.MULTILINE)
     return [shlex.split(line)[1:] for line in shown]
 
 
 def test_commands_in_the_readme_are_those_of_the_program() -> None:
     listed = re.findall(r"^## (\w+)$", generate.cli_page(), re.MULTILINE)
-    assert [command[0] for command in _commands()] == listed
+    assert list(dict.fromkeys(command[0] for command in _commands("README.md"))) == listed
 
 
-def test_commands_in_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/traces.md", "docs/interchange.md"])
+def test_commands_on_a_page_run(root: Path, page: str) -> None:
     """All but those that need the tools of the RTL: their options are read, no more."""
-    monkeypatch.chdir(tmp_path)
-    for name in "bc":
-        Tensor.from_numpy(name, np.eye(3, dtype=int), "CSR").write(f"{name}.mtx")
-    for command in _commands():
+    commands = _commands(page)
+    assert commands
+    for command in commands:
         if command[0] in ("verify", "doctor"):
             command = [*command, "--help"]
         ran = call(*command)

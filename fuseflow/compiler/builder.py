@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fuseflow.compiler.table import VALUE, FusionTable
 from fuseflow.samml.catalog import CATALOG
 from fuseflow.samml.graph import Connection, Node, ParamValue
-from fuseflow.samml.streams import Field, StreamType
+from fuseflow.samml.streams import Field, Kind, StreamType
 from fuseflow.samml.values import Number
 
 
@@ -41,14 +42,17 @@ class Link:
 
 
 class Builder:
-    """Collects nodes in topological order under deterministic names.
+    """Makes nodes in topological order, under deterministic names, and fills a table with them.
 
     A node that does the same to the same streams as an earlier one is that node: common streams
-    are shared, within a statement and across those that are fused.
+    are shared, within a statement and across those that are fused.  Nodes that are to be computed
+    again are told apart by their `nest`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, table: FusionTable | None = None) -> None:
         self.nodes: list[Node] = []
+        self.table = table or FusionTable(())
+        self.nest: object = None
         self._names: set[str] = set()
         self._made: dict[object, dict[str, Stream]] = {}
 
@@ -61,9 +65,12 @@ class Builder:
     ) -> dict[str, Stream]:
         """Add a node, or find it; returns its outputs. A name that is taken gets a number."""
         given = dict(params or {})
-        key = primitive, tuple(inputs.items()), tuple(given.items())
+        key = self.nest, primitive, tuple(inputs.items()), tuple(given.items())
         if key not in self._made:
             self._made[key] = self._make(primitive, self._unique(name), inputs, given)
+        elif outputs := self._made[key]:
+            first = next(iter(outputs.values()))
+            self.table.refer(_row(outputs, inputs), first.node)
         return self._made[key]
 
     def _make(
@@ -86,9 +93,11 @@ class Builder:
             edges.append(
                 Connection(port.name, link.stream.node, link.stream.output, link.fields, link.names)
             )
+        made = entry.outputs(name, complete, types)
+        outputs = {port: Stream(name, port, stream) for port, stream in made.items()}
         self.nodes.append(Node(name, primitive, given, tuple(edges)))
-        outputs = entry.outputs(name, complete, types)
-        return {port: Stream(name, port, stream) for port, stream in outputs.items()}
+        self.table.put(_row(outputs, inputs), self.nodes[-1])
+        return outputs
 
     def role(self, wire: Wire, role: str) -> Link:
         """Return a link that takes one field for one role."""
@@ -122,3 +131,16 @@ class Builder:
             chosen, number = f"{name}_{number}", number + 1
         self._names.add(chosen)
         return chosen
+
+
+def _row(outputs: dict[str, Stream], inputs: dict[str, Link]) -> str:
+    """Return the row of a node: the loop whose coordinates or references it makes, or values."""
+    streams = [stream.type for stream in outputs.values()] or [
+        StreamType(tuple(f for f in link.stream.type.fields if f.name in link.fields),
+                   link.stream.type.levels)
+        for link in inputs.values()
+    ]  # fmt: skip
+    for stream in streams:
+        if stream.levels and any(field.kind in (Kind.CRD, Kind.REF) for field in stream.fields):
+            return stream.levels[-1].index
+    return VALUE

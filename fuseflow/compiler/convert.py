@@ -4,7 +4,7 @@ Every access that the loop order forbids reads a copy of its tensor whose levels
 order; a result is stored in that order and converted afterwards.  A program counts these steps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations
 
@@ -46,17 +46,26 @@ class Repair:
 
 
 def repairs(
-    problem: Problem, sizes: Sizes, order: Sequence[str] | None
-) -> tuple[tuple[tuple[str, ...], Repair], ...]:
-    """Return every loop order (or the one given) with the copies that it needs.
+    problem: Problem, sizes: Sizes, order: Sequence[str] | None, priority: Sequence[str] = ()
+) -> tuple[Repair, ...]:
+    """Return problems with the copies that every loop order (or the one given) needs.
 
-    Orders that need the least conversion come first.
+    All have the user's priority.  Those of the least conversion come first.
     """
-    orders = (
-        islice(permutations(problem.indices), MOST_ORDERS) if order is None else (tuple(order),)
-    )
-    found = [(each, _repair(problem, sizes, each)) for each in orders]
-    return tuple(sorted(found, key=lambda entry: entry[1].cost))
+    orders = _orders(problem.indices, priority) if order is None else (tuple(order),)
+    found = [_repair(problem, sizes, each) for each in orders]
+    unique = {(each.copies, *each.problem.formats.items()): each for each in reversed(found)}
+    return tuple(sorted(unique.values(), key=lambda each: each.cost))
+
+
+def _orders(indices: Sequence[str], priority: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield loop orders with a priority; the first one changes as little as it asks for."""
+    wanted = [index for index in priority if index in indices]
+    places = iter(wanted)
+    first = [next(places) if index in wanted else index for index in indices]
+    for order in islice(permutations(first), MOST_ORDERS):
+        if [index for index in order if index in wanted] == wanted:
+            yield order
 
 
 def _repair(problem: Problem, sizes: Sizes, order: Sequence[str]) -> Repair:

@@ -24,6 +24,7 @@ from fuseflow.compiler.expr import (
     accesses,
     free,
 )
+from fuseflow.compiler.drops import drops
 from fuseflow.compiler.forecast import Forecast, forecast
 from fuseflow.compiler.lower import lower
 from fuseflow.compiler.operators import operators
@@ -31,6 +32,7 @@ from fuseflow.compiler.order import check_order, constraints, orders
 from fuseflow.compiler.plan import Plan, Section, plan, sections
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.prune import prune
+from fuseflow.compiler.table import FusionTable
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.graph import Graph
@@ -143,9 +145,10 @@ def estimate(problem: Problem, placed: Plan, sizes: Sizes, indices: Mapping[str,
 
 @dataclass(frozen=True)
 class Choice:
-    """A plan that was lowered, its graph without slack, and what that is expected to do."""
+    """A plan, its fusion table and graph without slack, and what that is expected to do."""
 
     plan: Plan
+    table: FusionTable
     graph: Graph
     forecast: Forecast
 
@@ -157,12 +160,14 @@ def choose(
     order: Sequence[str] | None = None,
     priority: Sequence[str] = (),
     *,
+    share: bool = True,
     fused: bool = True,
-) -> Choice:
+    dropped: bool = True,
+) -> list[Choice]:
     """Plan and lower the order given, or the best of all that are allowed.
 
-    The cheapest by `estimate` are lowered, with fused operators where they are asked for; the one
-    whose graph is expected to take the fewest cycles is chosen.
+    The cheapest by `estimate` are lowered, with fused operators and with drops inside of loops
+    where they are asked for; those whose graphs are expected to take the fewest cycles come first.
 
     Raises
     ------
@@ -176,28 +181,24 @@ def choose(
         search.explore(priority)
     tensors = declare(problem, sizes, indices)
     found: list[Choice] = []
+    lowered = 0
     for placed in search.ranked():
         try:
-            nodes = lower(problem, placed)
+            tables = [lower(problem, placed, share=share)]
+            if dropped and (thinned := drops(problem, placed)) is not None:
+                tables.append(lower(problem, thinned, share=share))
         except LoweringError as error:
             search.refuse(error)
             continue
-        graph = prune(Graph("", problem.value, dict(indices), tensors, nodes))
-        if fused:
-            graph = operators(graph)
-        found.append(Choice(placed, graph, forecast(graph, sizes.tensors)))
-        if len(found) == MOST_LOWERED:
+        for table in tables:
+            graph = prune(Graph("", problem.value, dict(indices), tensors, table.nodes()))
+            if fused:
+                graph = operators(graph)
+            found.append(Choice(placed, table, graph, forecast(graph, sizes.tensors)))
+        lowered += 1
+        if lowered == MOST_LOWERED:
             break
-    if found:
-        return min(found, key=lambda each: (each.forecast.cycles, each.forecast.firings))
-    assert search.reason is not None, "there is at least one candidate"
-    raise search.reason
-
-
-class _Search:
-    """Loop orders that have been looked at, with what they cost."""
-
-    def __init__(self, problem: Problem, sizes: Sizes, indices: Mapping[str, int]) -> None:
+, indices: Mapping[str, int]) -> None:
         self.problem = problem
         self.sizes = sizes
         self.indices = indices

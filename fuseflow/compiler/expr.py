@@ -98,11 +98,15 @@ def _factor(expr: "Expr", bare: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class Fold(_Compound):
-    """The sum, maximum or minimum of an expression over index variables."""
+    """The sum, maximum or minimum of an expression over index variables.
+
+    `owner` is the access whose statement has it, once statements are fused.
+    """
 
     op: str
     indices: tuple[str, ...]
     body: "Expr"
+    owner: str = ""
 
     def __str__(self) -> str:
         return f"{self.op}[{','.join(self.indices)}]({self.body})"
@@ -147,8 +151,8 @@ def with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return Unary(op, change(operand))
         case Binary(op, left, right):
             return Binary(op, change(left), change(right))
-        case Fold(op, indices, body):
-            return Fold(op, indices, change(body))
+        case Fold(op, indices, body, owner):
+            return Fold(op, indices, change(body), owner)
         case Where(mask, body, fill):
             masked = change(mask)
             assert isinstance(masked, Access), "a mask stays a stored tensor"

@@ -8,6 +8,7 @@ something else by it: then a row that two readers iterate alike is one stream.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 from networkx.utils import UnionFind  # pyright: ignore[reportMissingTypeStubs]
@@ -108,21 +109,20 @@ class _Fusion:
             given = dict(zip(statement.target.indices, access.indices, strict=True))
             private = [i for i in statement.indices if i not in statement.target.indices]
             given |= self._rename(access.tensor, private, given)
-            self.instances[access] = Rewriter(
-                lambda part: self._change(part, given, access.tensor)
-            )(self.values[access.tensor])
+            change = partial(self._change, given=given, user=access)
+            self.instances[access] = Rewriter(change)(self.values[access.tensor])
         return self.instances[access]
 
-    def _change(self, part: Expr, given: dict[str, str], user: str) -> Expr:
+    def _change(self, part: Expr, given: dict[str, str], user: Access) -> Expr:
         match part:
             case Access(tensor, indices):
                 access = Access(tensor, tuple(given[index] for index in indices))
                 if tensor in self.statements:
                     return self._instance(access)
-                self.users.setdefault(access, user)
+                self.users.setdefault(access, user.tensor)
                 return access
             case Fold(op, indices, body):
-                return Fold(op, tuple(given[index] for index in indices), body)
+                return Fold(op, tuple(given[index] for index in indices), body, str(user))
             case _:
                 return part
 

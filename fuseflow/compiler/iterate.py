@@ -152,13 +152,14 @@ class Coiteration:
         return Extent(tensor, self.problem.formats[tensor].order[cursor.level])
 
     def _scan(self, scope: list[Stream], cursor: Cursor, index: str) -> Branch:
-        parent = self.builder.lift(cursor.here, scope, cursor.name)
-        outputs = self.builder.add(
-            "scan_compressed",
-            f"scan_{cursor.name}_{index}",
-            {"ref": self.builder.role(parent, "ref")},
-            {"index": index, "tensor": cursor.access.tensor, "level": cursor.level},
-        )
+        with self.builder.table.column(cursor.column):
+            parent = self.builder.lift(cursor.here, scope, cursor.name)
+            outputs = self.builder.add(
+                "scan_compressed",
+                f"scan_{cursor.name}_{index}",
+                {"ref": self.builder.role(parent, "ref")},
+                {"index": index, "tensor": cursor.access.tensor, "level": cursor.level},
+            )
         return Branch(outputs["out"], [(cursor, "ref")], [])
 
     def _everything(
@@ -184,13 +185,14 @@ class Coiteration:
         return [Branch(outputs["out"], [], [], total=True)]
 
     def _scan_dense(self, scope: list[Stream], cursor: Cursor, index: str) -> Branch:
-        parent = self.builder.lift(cursor.here, scope, cursor.name)
-        outputs = self.builder.add(
-            "scan_dense",
-            f"scan_{cursor.name}_{index}",
-            {"ref": self.builder.role(parent, "ref")},
-            {"index": index, "size": self._extent(cursor)},
-        )
+        with self.builder.table.column(cursor.column):
+            parent = self.builder.lift(cursor.here, scope, cursor.name)
+            outputs = self.builder.add(
+                "scan_dense",
+                f"scan_{cursor.name}_{index}",
+                {"ref": self.builder.role(parent, "ref")},
+                {"index": index, "size": self._extent(cursor)},
+            )
         return Branch(outputs["out"], [(cursor, "ref")], [], total=not cursor.nullable)
 
     def _join(self, primitive: str, left: Branch, right: Branch, index: str) -> Branch:
@@ -229,15 +231,16 @@ class Coiteration:
     def _locate(self, scope: list[Stream], cursor: Cursor, index: str) -> None:
         """Index a dense level by the joined coordinate; at the root there is no parent."""
         links = {"crd": Link(scope[-1], ("crd",), ("crd",))}
-        if cursor.level:
-            parent = self.builder.lift(cursor.here, scope, cursor.name)
-            links["parent"] = self.builder.role(parent, "parent")
-        outputs = self.builder.add(
-            "locate",
-            f"locate_{cursor.name}_{index}",
-            links,
-            {"size": self._extent(cursor), "parent": bool(cursor.level)},
-        )
+        with self.builder.table.column(cursor.column):
+            if cursor.level:
+                parent = self.builder.lift(cursor.here, scope, cursor.name)
+                links["parent"] = self.builder.role(parent, "parent")
+            outputs = self.builder.add(
+                "locate",
+                f"locate_{cursor.name}_{index}",
+                links,
+                {"size": self._extent(cursor), "parent": bool(cursor.level)},
+            )
         cursor.wire = Wire(outputs["out"], "ref")
 
 

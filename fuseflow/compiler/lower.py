@@ -1,4 +1,4 @@
-"""Lowering: a planned problem becomes the nodes of a SAMML graph."""
+"""Lowering: a planned problem fills the fusion table, whose cells are the graph's nodes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,31 +10,41 @@ from fuseflow.compiler.iterate import Coiteration
 from fuseflow.compiler.plan import PlacedResult, Plan, Section
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.reduction import fold, is_wide
+from fuseflow.compiler.table import FusionTable, TensorDesc
 from fuseflow.compiler.value import evaluate
 from fuseflow.compiler.visit import Applied, Cursor, Masked, Node, Running, Use
 from fuseflow.compiler.write import write
-from fuseflow.samml.graph import Node as GraphNode
+from fuseflow.samml.graph import Role
 
 
-def lower(problem: Problem, plan: Plan) -> tuple[GraphNode, ...]:
+def lower(problem: Problem, plan: Plan, *, share: bool = True) -> FusionTable:
     """Lower a planned problem; what its results have in common is built once.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : Plan
+    share : bool
+        Let nests of loops that do the same share it. What one of them needs late then waits for
+        it, whole fibers long; computed again, it comes when it is needed.
 
     Returns
     -------
-    tuple of Node
-        In topological order, before pruning.
+    FusionTable
+        Before pruning.
 
     Raises
     ------
     LoweringError
         Two kept levels would have to be joined, or become dense.
     """
-    builder = Builder()
+    table = FusionTable(plan.order)
+    builder = Builder(table)
     root = builder.add("root", "root", {})["out"]
     names = _Names()
     for result in plan.results:
-        _Lowering(problem, result, builder, root, names).run()
-    return tuple(builder.nodes)
+        _Lowering(problem, result, builder, root, names, share=share).run()
+    return table
 
 
 class _Names:
@@ -79,24 +89,35 @@ class _Lowering:
     """Lowers one result."""
 
     def __init__(
-        self, problem: Problem, result: PlacedResult, builder: Builder, root: Stream, names: _Names
+        self,
+        problem: Problem,
+        result: PlacedResult,
+        builder: Builder,
+        root: Stream,
+        names: _Names,
+        *,
+        share: bool,
     ) -> None:
         self.problem = problem
         self.result = result
         self.builder = builder
         self.root = root
         self.names = names
+        self.share = share
         self.joiner = Coiteration(problem, builder, root)
         self.dense = problem.dense(result)
+        form = problem.formats[result.target.tensor]
+        self.column = TensorDesc(str(result.target), Role.RESULT, form)
         self.nests: dict[int, _Nest] = {}
         self.value = self._node(result.value, _Nest())
 
     def run(self) -> None:
         scope: list[Stream] = []
-        self._iterate(scope, self.value, self.result.joint, self.dense)
-        total = evaluate(self.builder, self.problem.value, scope, self.value)
-        lifted = self.builder.lift(total, scope, "val")
-        write(self.problem, self.result, self.builder, scope, lifted)
+        with self.builder.table.column(self.column):
+            self._iterate(scope, self.value, self.result.joint, self.dense)
+            total = evaluate(self.builder, self.problem.value, scope, self.value)
+            lifted = self.builder.lift(total, scope, "val")
+            write(self.problem, self.result, self.builder, scope, lifted)
 
     def _node(self, expr: Expr, nest: _Nest) -> Node:
         key = expr if isinstance(expr, Access) else id(expr)
@@ -113,7 +134,9 @@ class _Lowering:
                 around = None if nest.parent is None else self._node(expr, nest.parent)
                 assert around is None or isinstance(around, Cursor)
                 name = self.names.of(expr, tensor)
-                return Cursor(name, Wire(self.root, "ref"), access=expr, origin=around)
+                column = TensorDesc(str(expr), Role.INPUT, problem.formats[tensor])
+                root = Wire(self.root, "ref")
+                return Cursor(name, root, access=expr, column=column, origin=around)
             case Unary() | Binary() if not any(accesses(expr)):
                 return Constant(problem.background(expr) or 0)
             case Unary(op, operand):
@@ -165,7 +188,16 @@ class _Lowering:
     def _settle(self, scope: list[Stream], node: Node) -> None:
         for running in list(_pending(node, set())):
             if running.section.depth == len(scope):
-                self._run_section(scope, running)
+                owner = running.section.owner
+                column = TensorDesc(owner, "intermediate")
+                around = self.builder.nest
+                if not self.share:
+                    self.builder.nest = id(running)
+                with self.builder.table.column(
+                    self.column if owner in ("", self.column.name) else column
+                ):
+                    self._run_section(scope, running)
+                self.builder.nest = around
 
     def _run_section(self, scope: list[Stream], running: Running) -> None:
         section, value = running.section, self.problem.value

@@ -84,4 +84,4 @@ def _into(fold: Fold, number: int, parts: Sequence[Expr], masks: Sequence[int]) 
             body += factors(part.body)
         else:
             body.append(part)
-    return Fold("sum", tuple(dict.fromkeys(indices)), chain("mul", body))
+    return Fold("sum", tuple(dict.fromkeys(indices)), chain("mul", body), fold.owner)

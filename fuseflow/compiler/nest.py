@@ -1,8 +1,9 @@
 """The single global nest: nested sums of products as one sum over all of their variables.
 
 Factored iteration gives every sum the loops that it needs (`fuseflow.compiler.plan`), and is the
-default.  The global nest runs all loops around one product, as compilers without factoring do; it
-stays available for comparison.  What is no sum of products keeps its place.
+default.  The global nest runs all loops around one product, as compilers without factoring do.  It
+serves orders in which a sum cannot be placed by itself, and comparisons.  What is no sum of
+products keeps its place.
 """
 
 from fuseflow.compiler.expr import Expr, Fold, Rewriter, chain, factors, free, walk
@@ -27,7 +28,7 @@ def _merge(part: Expr) -> Expr:
             body += factors(factor.body)
         else:
             body.append(factor)
-    return Fold("sum", tuple(indices), chain("mul", body))
+    return Fold("sum", tuple(indices), chain("mul", body), part.owner)
 
 
 def _bound(*exprs: Expr) -> set[str]:

@@ -110,6 +110,11 @@ def orders(problem: Problem, priority: Sequence[str] = ()) -> Iterator[tuple[str
     )
 
 
+def is_orderable(problem: Problem, priority: Sequence[str] = ()) -> bool:
+    """Whether storage orders and the user's allow any loop order."""
+    return bool(_nx.is_directed_acyclic_graph(constraints(problem, priority)))
+
+
 def check_order(problem: Problem, order: Sequence[str]) -> tuple[str, ...]:
     """Check a given loop order against every storage order.
 

@@ -7,6 +7,7 @@ fuse        puts statements into the results that need them
 order       collects the loop orders that the storage formats allow
 convert     makes copies of operands where no order is allowed (if asked for)
 plan        places every fold in an order
+drops       leaves out zeros before they open loops
 cost       picks the cheapest orders
 lower       builds the nodes: co-iteration, values, folds, drops, writers
 prune       removes what nobody reads
@@ -19,18 +20,19 @@ slack       sets FIFO depths where forks meet again
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fuseflow.compiler.convert import Copy, repairs
+from fuseflow.compiler.convert import Copy, Repair, repairs
 from fuseflow.compiler.cost import Choice, choose
 from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, index_sizes
-from fuseflow.compiler.expr import Access, Result, Statement, accesses
+from fuseflow.compiler.expr import Access, Fold, Result, Statement, accesses, walk
 from fuseflow.compiler.forecast import Forecast
 from fuseflow.compiler.fuse import fuse
 from fuseflow.compiler.nest import global_nest
-from fuseflow.compiler.order import OrderError, check_names
+from fuseflow.compiler.order import OrderError, check_names, is_orderable
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
-from fuseflow.samml.errors import LoweringError
+from fuseflow.compiler.table import FusionTable
+from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
@@ -59,6 +61,8 @@ class Lowered:
         What results are to be converted to, where the graph's format differs.
     forecast : Forecast
         What the graph is expected to do.
+    table : FusionTable
+        Which tensor's stream at which loop is made by which node.
     """
 
     graph: Graph
@@ -71,6 +75,7 @@ class Lowered:
     copies: tuple[Copy, ...]
     wanted: dict[str, Format]
     forecast: Forecast
+    table: FusionTable
 
     @property
     def statement(self) -> Statement:
@@ -90,6 +95,7 @@ def compile_statement(
     auto_convert: bool = False,
     keep_explicit: bool = False,
     operators: bool = True,
+    drops: bool = True,
     budget: int = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
@@ -119,6 +125,8 @@ def compile_statement(
         Let a compressed result store entries that equal its fill.
     operators : bool
         Let one unit do the work of two where the catalog has it, bit for bit.
+    drops : bool
+        Let zeros that a relu leaves open no loops, where that is expected to be faster.
     budget, floor : int
         Most and least entries of one FIFO.
     value : ValueType
@@ -135,8 +143,8 @@ def compile_statement(
     return compile_region(
         (statement,), None, formats, tensors=tensors, dims=dims, order=order,
         capacities=capacities, fills=fills, auto_convert=auto_convert,
-        keep_explicit=keep_explicit, operators=operators, budget=budget, floor=floor, value=value,
-        name=name,
+        keep_explicit=keep_explicit, operators=operators, drops=drops, budget=budget, floor=floor,
+        value=value, name=name,
     )  # fmt: skip
 
 
@@ -154,6 +162,7 @@ def compile_region(
     auto_convert: bool = False,
     keep_explicit: bool = False,
     operators: bool = True,
+    drops: bool = True,
     budget: int = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
@@ -172,7 +181,7 @@ def compile_region(
     iteration : str
         ``factored``: every sum iterates its own variables alone. ``global``: nested sums of
         products are one nest of loops.
-    formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, operators
+    formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, operators, drops
         See `compile_statement`.
     budget, floor, value, name
         See `compile_statement`.
@@ -188,74 +197,129 @@ def compile_region(
         read = {access.tensor for each in statements for access in each.operands}
         stored = [each.target.tensor for each in statements if each.target.tensor not in read]
     known = tensors if isinstance(tensors, Mapping) else {each.name: each for each in tensors}
-    fused = fuse(statements, stored, distinct=iteration == "global")
-    results = fused.results
-    if iteration == "global":
-        results = tuple(replace(each, value=global_nest(each.value)) for each in results)
-    sizes = Sizes(known, dims or {}, capacities or {})
-    fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
-    given = _formats(results, formats or {}, known)
-    problem = Problem(results, given, fills, value, keep_explicit, fused.users)
-    original = problem
-    indices = index_sizes(problem, sizes)
-    copies: tuple[Copy, ...] = ()
-    try:
-        choice = choose(problem, sizes, indices, order, priority, fused=operators)
-    except LoweringError as error:
-        if not auto_convert or (order is not None and not isinstance(error, OrderError)):
-            raise
-        problem, copies, choice = _repaired(problem, sizes, indices, order, fused=operators)
-    graph = replace(choice.graph, name=name or original.targets[-1].tensor)
-    graph = slack(graph, budget, floor)
-    wanted = {target.tensor: original.formats[target.tensor] for target in original.targets}
-    return Lowered(
-        graph,
+    region = _Region(
         tuple(statements),
-        original.operands,
-        original.targets,
-        choice.plan.order,
-        choice.plan.results,
-        dict(problem.formats),
-        copies,
-        wanted,
-        choice.forecast,
+        Sizes(known, dims or {}, capacities or {}),
+        order,
+        priority,
+        operators,
+        drops,
+        budget,
+        floor,
+        name,
     )
+    fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
 
+    def problem_of(*, distinct: bool) -> Problem:
+        fused = fuse(statements, stored, distinct=distinct)
+        given = _formats(fused.results, formats or {}, known)
+        return Problem(fused.results, given, fills, value, keep_explicit, fused.users)
 
-def _repaired(
-    problem: Problem,
-    sizes: Sizes,
-    indices: Mapping[str, int],
-    order: Sequence[str] | None,
-    *,
-    fused: bool,
-) -> tuple[Problem, tuple[Copy, ...], Choice]:
-    """Compile with copies of operands, for the order that needs the least conversion."""
-    if order is not None:
-        check_names(problem, order)
-    reason: LoweringError | None = None
-    for candidate, repair in repairs(problem, sizes, order):
-        tensors = dict(sizes.tensors)
-        capacities = dict(sizes.capacities)
-        for copy in repair.copies:
-            if copy.tensor in tensors:
-                tensors[copy.name] = Renamed(tensors[copy.tensor], copy.name, copy.format)
-            if isinstance(given := capacities.get(copy.tensor), int):
-                capacities[copy.name] = given
-        read = repair.problem.formats
-        with_copies = Sizes(
-            {name: each for name, each in tensors.items() if name in read},
-            sizes.dims,
-            {name: each for name, each in capacities.items() if name in read},
-        )
+    problem = problem_of(distinct=iteration == "global")
+    if order is None and not is_orderable(problem, priority):
+        # Variables of one name in two statements need not be one loop.
+        apart = problem_of(distinct=True)
+        problem = apart if is_orderable(apart, priority) else problem
+    nested = _nested(problem)
+    if iteration == "global":
+        problem, nested = nested or problem, None
+    try:
+        return region.compile(problem, convert=auto_convert)
+    except LoweringError as refusal:
+        # What factoring cannot place in an order, the single nest often can.
+        if nested is None:
+            raise
         try:
-            chosen = choose(repair.problem, with_copies, indices, candidate, fused=fused)
+            return region.compile(nested, convert=auto_convert)
+        except LoweringError:
+            raise refusal from None
+
+
+def _nested(problem: Problem) -> Problem | None:
+    """Return the problem with one nest for nested sums of products, if it has such."""
+    results = tuple(replace(each, value=global_nest(each.value)) for each in problem.results)
+    same = _folded(results) == _folded(problem.results)
+    return None if same else replace(problem, results=results)
+
+
+def _folded(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    parts = walk(*(result.value for result in results))
+    return [part.indices for part in parts if isinstance(part, Fold)]
+
+
+@dataclass(frozen=True)
+class _Region:
+    """What statements are compiled with; see `compile_region`."""
+
+    statements: tuple[Statement, ...]
+    sizes: Sizes
+    order: Sequence[str] | None
+    priority: Sequence[str]
+    operators: bool
+    drops: bool
+    budget: int
+    floor: int
+    name: str
+
+    def compile(self, problem: Problem, *, convert: bool) -> Lowered:
+        """Compile for the best order, with copies of operands where there must and may be."""
+        indices = index_sizes(problem, self.sizes)
+        try:
+            return self._lower(problem, problem, self.sizes, indices, ())
         except LoweringError as error:
-            reason = reason or error
-            continue
-        return repair.problem, repair.copies, chosen
-    assert reason is not None, "there is at least one order"
-    raise reason
+            if not convert or (self.order is not None and not isinstance(error, OrderError)):
+                raise
+        if self.order is not None:
+            check_names(problem, self.order)
+        reason: LoweringError | None = None
+        for repair in repairs(problem, self.sizes, self.order, self.priority):
+            sizes = _with_copies(self.sizes, repair)
+            try:
+                return self._lower(problem, repair.problem, sizes, indices, repair.copies)
+            except LoweringError as error:
+                reason = reason or error
+        assert reason is not None, "there is at least one order"
+        raise reason
+
+    def _lower(
+        self,
+        asked: Problem,
+        problem: Problem,
+        sizes: Sizes,
+        indices: dict[str, int],
+        copies: tuple[Copy, ...],
+    ) -> Lowered:
+        choice, graph = self._choose(problem, sizes, indices)
+        return Lowered(
+            replace(graph, name=self.name or asked.targets[-1].tensor),
+            self.statements,
+            asked.operands,
+            asked.targets,
+            choice.plan.order,
+            choice.plan.results,
+            dict(problem.formats),
+            copies,
+            {target.tensor: asked.formats[target.tensor] for target in asked.targets},
+            choice.forecast,
+            choice.table.kept(graph.nodes),
+        )
+
+    def _choose(
+        self, problem: Problem, sizes: Sizes, indices: dict[str, int]
+    ) -> tuple[Choice, Graph]:
+        """Choose an order whose FIFOs keep to the budget; recompute what would wait too long."""
+        reason: CapacityError | None = None
+        for share in (True, False):
+            for choice in choose(
+                problem, sizes, indices, self.order, self.priority,
+                share=share, fused=self.operators, dropped=self.drops,
+            ):  # fmt: skip
+                try:
+                    return choice, slack(choice.graph, self.budget, self.floor)
+                except CapacityError as error:
+                    reason = reason or error
+        assert reason is not None, "there is at least one choice"
+        raise reason
 
 
 def _formats(
@@ -281,3 +345,20 @@ def _formats(
     if unknown:
         raise LoweringError(f"'{'; '.join(map(str, targets))}' has no tensor '{unknown[0]}'")
     return chosen
+
+
+def _with_copies(sizes: Sizes, repair: Repair) -> Sizes:
+    """Return the sizes of what a repaired problem reads and stores."""
+    tensors = dict(sizes.tensors)
+    capacities = dict(sizes.capacities)
+    for copy in repair.copies:
+        if copy.tensor in tensors:
+            tensors[copy.name] = Renamed(tensors[copy.tensor], copy.name, copy.format)
+        if isinstance(given := capacities.get(copy.tensor), int):
+            capacities[copy.name] = given
+    read = repair.problem.formats
+    return Sizes(
+        {name: each for name, each in tensors.items() if name in read},
+        sizes.dims,
+        {name: each for name, each in capacities.items() if name in read},
+    )

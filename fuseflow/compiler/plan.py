@@ -34,10 +34,10 @@ class Section(Fold):
         Whether it must visit every point, as its background is not the fold's identity.
     """
 
-    depth: int
-    loops: tuple[str, ...]
-    kept: tuple[str, ...]
-    complete: bool
+    depth: int = 0
+    loops: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    complete: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class _Placing:
             )
         body = self._place(fold.body, (*joint[:depth], *loops))
         complete = self.problem.background(fold) is None
-        return Section(fold.op, fold.indices, body, depth, loops, kept, complete)
+        return Section(fold.op, fold.indices, body, fold.owner, depth, loops, kept, complete)
 
 
 def outside(order: Sequence[str], fold: Fold, kept: Sequence[str]) -> str:

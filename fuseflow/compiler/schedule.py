@@ -6,7 +6,7 @@ graphs run in order over shared arrays.  Where statements meet in one region not
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import pairwise, permutations
 from math import ceil, prod
 from typing import Any, TypeAlias, TypeVar
 
@@ -14,7 +14,7 @@ from fuseflow.compiler.declare import DEFAULT_POSITIONS, Stored
 from fuseflow.compiler.forecast import expected_positions
 from fuseflow.compiler.pipeline import Lowered, compile_region
 from fuseflow.compiler.program import Program
-from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.values import INT32, Number, ValueType
 
@@ -24,6 +24,12 @@ Cut: TypeAlias = tuple[tuple[int, int], ...]
 FUSIONS = ("none", "regions", "full", "auto")
 """How a program is cut: a graph a statement, as its regions say, one graph, or by cost."""
 
+
+LONGEST = 16
+"""Most statements of a region that `auto` looks at."""
+
+HOPELESS = 4.0
+"""A region that costs so many times what its statements cost alone is not made longer."""
 
 FREE_RANK = 3
 """Largest rank at which every mode order is a candidate for what crosses regions."""
@@ -110,8 +116,33 @@ class Scheduler:
             A region cannot be compiled; names the way out.
         """
         if fusion == "auto":
-            return self._best()
+            return self.candidates(1)[0]
         return self._cut(self.cut(fusion))
+
+    def candidates(self, count: int) -> list[Scheduled]:
+        """Return the best cuts by their forecasts, the best first.
+
+        The cuts of the other granularities are among those that are compared. What crosses
+        regions is stored as for single statements while cuts are ranked, and as suits the cut
+        when it is compiled.
+
+        Raises
+        ------
+        LoweringError, CapacityError
+            No cut can be compiled; names the reason of the finest.
+        """
+        alone = self._cut(self.cut("none"))
+        spans = _Spans(self, alone)
+        chosen = dict.fromkeys([spans.best(), *spans.cuts(count)])
+        chosen |= dict.fromkeys(self.cut(fusion) for fusion in ("regions", "full"))
+        found = [alone]
+        for cut in chosen:
+            try:
+                found.append(self._cut(cut))
+            except (LoweringError, CapacityError):
+                continue
+        ranked = {each.cut: each for each in sorted(found, key=_merit)}
+        return list(ranked.values())[:count]
 
     def cut(self, fusion: str) -> Cut:
         """Return the regions of a granularity that does not depend on cost."""
@@ -138,7 +169,7 @@ class Scheduler:
             for name in self._stored(start, stop):
                 if name not in chosen and self._is_read(name, stop):
                     chosen[name] = self._best_format(cut[number:], name, known, chosen)
-            lowered = self._region(start, stop, known, chosen)
+            lowered = self.region(start, stop, known, chosen)
             regions.append(lowered)
             known |= _expected(lowered)
         return Scheduled(self.program, cut, tuple(regions))
@@ -154,9 +185,9 @@ class Scheduler:
         for form in candidates(self.program.ranks[name]):
             formats = {**chosen, name: form}
             try:
-                made = self._region(start, stop, known, formats)
+                made = self.region(start, stop, known, formats)
                 told = {**known, **_expected(made)}
-                read = [self._region(*span, told, formats) for span in readers]
+                read = [self.region(*span, told, formats) for span in readers]
             except LoweringError as error:
                 reason = reason or error
                 continue
@@ -179,7 +210,7 @@ class Scheduler:
         end = len(self.program.statements) if stop is None else stop
         return any(start <= position < end for position in self.program.consumers(name))
 
-    def _region(
+    def region(
         self,
         start: int,
         stop: int,
@@ -216,6 +247,69 @@ class Scheduler:
     def _formats(self) -> dict[str, Format]:
         ranks = self.program.ranks
         return {n: Format.parse(form, ranks[n]) for n, form in self.program.formats.items()}
+
+
+class _Spans:
+    """What spans of statements cost as regions, given how single statements store what crosses.
+
+    Attributes
+    ----------
+    costs : dict
+        Forecast cycles by first statement and the one behind the last.
+    """
+
+    def __init__(self, scheduler: Scheduler, alone: Scheduled) -> None:
+        self.count = len(scheduler.program.statements)
+        known: dict[str, Expected] = {}
+        chosen: dict[str, Format] = {}
+        for lowered in alone.regions:
+            known |= _expected(lowered)
+            chosen |= lowered.wanted
+        self.costs = {
+            (at, at + 1): lowered.forecast.cycles for at, lowered in enumerate(alone.regions)
+        }
+        for start in range(self.count):
+            apart = self.costs[start, start + 1]
+            for stop in range(start + 2, min(self.count, start + LONGEST) + 1):
+                apart += self.costs[stop - 1, stop]
+                try:
+                    lowered = scheduler.region(start, stop, known, chosen)
+                except (LoweringError, CapacityError):
+                    continue
+                self.costs[start, stop] = lowered.forecast.cycles
+                if lowered.forecast.cycles > HOPELESS * apart:
+                    break
+
+    def best(self) -> Cut:
+        """Return the cut of the least cost: shortest paths over the places between statements."""
+        reached: list[tuple[float, Cut]] = [(0.0, ())]
+        for stop in range(1, self.count + 1):
+            reached.append(
+                min(
+                    (reached[start][0] + cost, (*reached[start][1], (start, stop)))
+                    for (start, end), cost in self.costs.items()
+                    if end == stop
+                )
+            )
+        return reached[-1][1]
+
+    def cuts(self, count: int) -> list[Cut]:
+        """Return the cheapest cuts that differ from the best by one place where it is cut."""
+        best = self.best()
+        places = {start for start, _ in best} - {0}
+        found: list[tuple[float, Cut]] = []
+        for place in range(1, self.count):
+            ends = [0, *sorted(places ^ {place}), self.count]
+            cut = tuple(pairwise(ends))
+            if all(span in self.costs for span in cut):
+                found.append((sum(self.costs[span] for span in cut), cut))
+        return [cut for _, cut in sorted(found)][: max(0, count - 1)]
+
+
+def _merit(scheduled: Scheduled) -> tuple[float, float]:
+    """Return what a cut is expected to cost: cycles, then bytes."""
+    forecasts = [region.forecast for region in scheduled.regions]
+    return sum(each.cycles for each in forecasts), sum(each.bytes for each in forecasts)
 
 
 V = TypeVar("V")

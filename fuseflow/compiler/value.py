@@ -48,12 +48,13 @@ class _Evaluation:
     def _of(self, node: Node, *, wide: bool = False) -> Wire:
         match node:
             case Cursor():
-                outputs = self.builder.add(
-                    "array",
-                    f"array_{node.name}",
-                    {"ref": self.builder.role(node.here, "ref")},
-                    {"tensor": node.access.tensor},
-                )
+                with self.builder.table.column(node.column):
+                    outputs = self.builder.add(
+                        "array",
+                        f"array_{node.name}",
+                        {"ref": self.builder.role(node.here, "ref")},
+                        {"tensor": node.access.tensor},
+                    )
                 return Wire(outputs["out"], "val")
             case Use():
                 return node.here

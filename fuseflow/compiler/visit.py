@@ -14,6 +14,7 @@ from fuseflow.compiler.builder import Stream, Wire
 from fuseflow.compiler.expr import Access, Constant
 from fuseflow.compiler.plan import Section
 from fuseflow.compiler.problem import Problem
+from fuseflow.compiler.table import TensorDesc
 from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.values import Number
 
@@ -50,6 +51,7 @@ class Cursor(Carrier):
     Attributes
     ----------
     access : Access
+    column : TensorDesc
     level : int
         The next level.
     origin : Cursor or None
@@ -57,6 +59,7 @@ class Cursor(Carrier):
     """
 
     access: Access = field(kw_only=True)
+    column: TensorDesc = field(kw_only=True)
     level: int = 0
     origin: "Cursor | None" = None
 

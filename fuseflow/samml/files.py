@@ -114,7 +114,7 @@ def _write_directory(target: Path, files: Mapping[str, str], known: Collection[s
         foreign = sorted(
             name
             for name, entry in names.items()
-            if name not in (folders if entry.is_dir() else known)
+            if name not in (folders if entry.is_dir() and not entry.is_symlink() else known)
         )
         if foreign:
             raise OutputError(

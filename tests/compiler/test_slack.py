@@ -11,6 +11,9 @@ from fuseflow.samml.units import flatten
 from tests.samml.graphs import edge, node, source
 
 
+CENTRED = (parse("m(i) = max[j](B(i,j))"), parse("X(i,j) = B(i,j) - m(i)"))
+
+
 def depths(graph: Graph) -> dict[str, int]:
     return {bound.edge: bound.depth for bound in bounds(flatten(graph))}
 
@@ -79,17 +82,24 @@ def test_a_shared_accumulator_holds_both_branches_up() -> None:
 
 
 def test_budget() -> None:
-    """A row waits for its maximum."""
-    statements = [parse("m(i) = max[j](B(i,j))"), parse("X(i,j) = B(i,j) - m(i)")]
-    formats = {"X": "ss", "B": "ss"}
+    """Where no more room is allowed than latencies need, nothing helps."""
     with pytest.raises(CapacityError) as caught:
-        compile_region(statements, ["X"], formats, budget=100)
+        compile_region(CENTRED, ["X"], {"X": "ss", "B": "ss"}, budget=4)
     message = str(caught.value)
-    assert "edge 'repeat_val_j.signal' needs 1028 entries" in message
-    assert "budget is 100" in message
-    assert "fork 'union_j'" in message
-    small = compile_region(statements, ["X"], formats, budget=100, dims={"j": 20})
-    assert small.graph.indices["j"] == 20
+    assert "edge 'union_i.left' needs 5 entries, budget is 4" in message
+    assert "split the region at 'root'" in message
+
+
+def test_what_would_wait_too_long_is_computed_again() -> None:
+    """A row waits for its maximum, or is scanned once more behind it."""
+    formats = {"X": "ss", "B": "ss"}
+    waiting = compile_region(CENTRED, ["X"], formats).graph
+    again = compile_region(CENTRED, ["X"], formats, budget=100).graph
+    scans = [sum(node.primitive == "scan_compressed" for node in graph.nodes)
+             for graph in (waiting, again)]  # fmt: skip
+    assert scans == [2, 3]
+    assert max(edge.depth or 0 for node in waiting.nodes for edge in node.inputs) > 1024
+    assert max(edge.depth or 0 for node in again.nodes for edge in node.inputs) <= 100
 
 
 def test_what_the_short_branch_expands_waits_above() -> None:

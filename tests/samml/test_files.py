@@ -37,6 +37,21 @@ def test_a_folder_by_the_name_of_a_file_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a" / "notes.txt").read_text() == "mine"
 
 
+def test_folders_are_written_and_replaced_with_all_in_them(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    write_directory(place, {"1/a": "old", "1/b": "old", "c": "old"})
+    write_directory(place, {"2/a": "new"}, earlier=("1/a", "1/b", "c"))
+    assert [path.relative_to(place).as_posix() for path in sorted(place.rglob("*"))] == ["2", "2/a"]
+    for foreign in ("2/notes.txt", "3/notes.txt"):
+        (place / foreign).parent.mkdir(exist_ok=True)
+        (place / foreign).write_text("mine")
+        with pytest.raises(OutputError, match=rf"holds '{foreign[:1]}.*', which this command did"):
+            write_directory(place, {"2/a": "newer"})
+        assert (place / foreign).read_text() == "mine"
+        assert (place / "2" / "a").read_text() == "new"
+        (place / foreign).unlink()
+
+
 @pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(errno.EIO, "Broken disk")])
 def test_what_stops_a_replacement_leaves_the_earlier_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
