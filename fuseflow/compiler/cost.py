@@ -13,6 +13,7 @@ from math import inf, prod
 from typing import cast
 
 from fuseflow.compiler.declare import Sizes, declare
+from fuseflow.compiler.drops import drops
 from fuseflow.compiler.expr import (
     Access,
     Binary,
@@ -24,7 +25,6 @@ from fuseflow.compiler.expr import (
     accesses,
     free,
 )
-from fuseflow.compiler.drops import drops
 from fuseflow.compiler.forecast import Forecast, forecast
 from fuseflow.compiler.lower import lower
 from fuseflow.compiler.operators import operators
@@ -198,7 +198,16 @@ def choose(
         lowered += 1
         if lowered == MOST_LOWERED:
             break
-, indices: Mapping[str, int]) -> None:
+    if found:
+        return sorted(found, key=lambda each: (each.forecast.cycles, each.forecast.firings))
+    assert search.reason is not None, "there is at least one candidate"
+    raise search.reason
+
+
+class _Search:
+    """Loop orders that have been looked at, with what they cost."""
+
+    def __init__(self, problem: Problem, sizes: Sizes, indices: Mapping[str, int]) -> None:
         self.problem = problem
         self.sizes = sizes
         self.indices = indices

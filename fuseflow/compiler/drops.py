@@ -90,17 +90,15 @@ class _Dropping:
         opens = depth + 1 < len(joint) or any(each.depth > depth for each in sections(body))
         if index not in loops or not opens or self.problem.background(part) not in (None, 0):
             return part
-        return Section("sum", (), part, depth, (index,), (index,), complete=False)
+        return Section("sum", (), part, depth=depth, loops=(index,), kept=(index,))
 
 
 def _leaves_zeros(expr: Expr) -> bool:
     """Whether a function makes zeros of many values."""
     match expr:
-        case (
-            Unary("relu")
-            | Binary("max" | "min", _, Constant(0))
-            | Binary("max" | "min", Constant(0))
-        ):
+        case Unary("relu") | Binary("max" | "min", _, Constant(0)):
+            return True
+        case Binary("max" | "min", Constant(0), _):
             return True
         case Unary("neg" | "abs", operand):
             return _leaves_zeros(operand)

@@ -10,7 +10,6 @@ from fuseflow.samml.graph import Connection, Graph, Node
 from fuseflow.samml.units import flatten
 from tests.samml.graphs import edge, node, source
 
-
 CENTRED = (parse("m(i) = max[j](B(i,j))"), parse("X(i,j) = B(i,j) - m(i)"))
 
 
