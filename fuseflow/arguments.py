@@ -99,7 +99,7 @@ OPTIONS: dict[str, Any] = {
         typer.Option(
             "--without",
             metavar="PASS",
-            help="Leave a pass out, to compare: locate, masks, share or operators.",
+            help="Leave a pass out, to compare: locate, masks, share, drops or operators.",
         ),
     ],
 }
