@@ -54,8 +54,8 @@ OPERATORS = """\
 The compiler makes one node of every pair in this table where nobody else reads what the first node
 writes. Words and flags are those of the pair, bit for bit
 ([RFC 0007](rfcs/0007-fused-operators.md)): there are fewer nodes, edges and cycles of latency,
-nothing else changes. `--no-operators` on the command line and `operators=False` in Python leave
-every node as it is.
+nothing else changes. `--without operators` on the command line and
+`without=["operators"]` in Python leave every node as it is.
 """
 BASE_RANK = 4
 CHAIN = tuple(Level(index, "sample") for index in "abcdefgh")

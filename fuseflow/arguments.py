@@ -39,9 +39,9 @@ OPTIONS: dict[str, Any] = {
         str,
         typer.Option(
             "--fusion",
-            metavar="none|regions|full|auto",
-            help="The graphs of a program: one a statement, as its regions say, one of all, or by "
-            "cost.",
+            metavar="none|regions|full|auto|tune",
+            help="The graphs of a program: one a statement, as its regions say, one of all, by "
+            "expected cost, or by running the best on the cycle model.",
         ),
     ],
     "order": Annotated[
@@ -94,9 +94,13 @@ OPTIONS: dict[str, Any] = {
             "--einsum", metavar="EXPR", help="What a GRAPH.gv computes: judge its results by that."
         ),
     ],
-    "no_operators": Annotated[
-        bool,
-        typer.Option("--no-operators", help="Let no unit do the work of two operators."),
+    "without": Annotated[
+        Many,
+        typer.Option(
+            "--without",
+            metavar="PASS",
+            help="Leave a pass out, to compare: locate, masks, share, drops or operators.",
+        ),
     ],
 }
 """By the field of `Options` that they set."""

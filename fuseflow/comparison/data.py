@@ -124,7 +124,7 @@ class Family:
     ) -> NDArray[np.int64]:
         volume = prod(shape)
         if self.karate and len(shape) == 2 and not dense:
-            return _friendships()
+            return friendships()
         if dense:
             places = np.arange(volume)
         else:
@@ -153,7 +153,8 @@ def numbers(rng: np.random.Generator, kind: ValueType, count: int) -> NDArray[An
     return signs * rng.uniform(1, 2, count) * 2.0 ** rng.integers(-3, 4, count)
 
 
-def _friendships() -> NDArray[np.int64]:
+def friendships() -> NDArray[np.int64]:
+    """Return who is whose friend in Zachary's karate club, both ways."""
     import networkx
 
     graph = cast(Any, networkx).karate_club_graph()

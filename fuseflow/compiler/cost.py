@@ -161,13 +161,11 @@ def choose(
     priority: Sequence[str] = (),
     *,
     share: bool = True,
-    fused: bool = True,
-    dropped: bool = True,
 ) -> list[Choice]:
     """Plan and lower the order given, or the best of all that are allowed.
 
-    The cheapest by `estimate` are lowered, with fused operators and with drops inside of loops
-    where they are asked for; those whose graphs are expected to take the fewest cycles come first.
+    The cheapest by `estimate` are lowered; those whose graphs are expected to take the fewest
+    cycles come first.
 
     Raises
     ------
@@ -183,19 +181,20 @@ def choose(
     found: list[Choice] = []
     lowered = 0
     for placed in search.ranked():
-        try:
-            tables = [lower(problem, placed, share=share)]
-            if dropped and (thinned := drops(problem, placed)) is not None:
-                tables.append(lower(problem, thinned, share=share))
-        except LoweringError as error:
-            search.refuse(error)
-            continue
-        for table in tables:
+        plans = [placed]
+        if problem.passes.drops and (thinned := drops(problem, placed)) is not None:
+            plans.append(thinned)
+        for each in plans:
+            try:
+                table = lower(problem, each, share=share)
+            except LoweringError as error:
+                search.refuse(error)
+                continue
             graph = prune(Graph("", problem.value, dict(indices), tensors, table.nodes()))
-            if fused:
+            if problem.passes.operators:
                 graph = operators(graph)
             found.append(Choice(placed, table, graph, forecast(graph, sizes.tensors)))
-        lowered += 1
+            lowered += each is placed
         if lowered == MOST_LOWERED:
             break
     if found:

@@ -26,6 +26,7 @@ from fuseflow.compiler.visit import (
     visit,
 )
 from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.graph import Extent, ParamValue
 from fuseflow.samml.values import Number
 
@@ -120,6 +121,8 @@ class Coiteration:
     def _build(self, scope: list[Stream], coordinates: Coordinates, index: str) -> Branch:
         match coordinates:
             case Leaf(Cursor() as cursor):
+                if self.problem.kind(cursor.access, cursor.level) is LevelKind.DENSE:
+                    return self._scan_dense(scope, cursor, index)
                 return self._scan(scope, cursor, index)
             case Leaf(Use() as use):
                 last = len(use.arriving) == 1

@@ -7,8 +7,8 @@ fuse        puts statements into the results that need them
 order       collects the loop orders that the storage formats allow
 convert     makes copies of operands where no order is allowed (if asked for)
 plan        places every fold in an order
-drops       leaves out zeros before they open loops
-cost       picks the cheapest orders
+drops       makes what leaves zeros a section that drops them before they open loops
+cost        picks the cheapest orders
 lower       builds the nodes: co-iteration, values, folds, drops, writers
 prune       removes what nobody reads
 operators   makes one node of pairs that the catalog has as one
@@ -27,8 +27,9 @@ from fuseflow.compiler.expr import Access, Fold, Result, Statement, accesses, wa
 from fuseflow.compiler.forecast import Forecast
 from fuseflow.compiler.fuse import fuse
 from fuseflow.compiler.nest import global_nest
-from fuseflow.compiler.order import OrderError, check_names, is_orderable
+from fuseflow.compiler.order import check_names, is_orderable
 from fuseflow.compiler.parse import parse
+from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.slack import DEFAULT_BUDGET, slack
 from fuseflow.compiler.table import FusionTable
@@ -36,6 +37,8 @@ from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
+
+ALL_PASSES = Passes()
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,7 @@ def compile_statement(
     fills: Mapping[str, Number] | None = None,
     auto_convert: bool = False,
     keep_explicit: bool = False,
-    operators: bool = True,
-    drops: bool = True,
+    passes: Passes = ALL_PASSES,
     budget: int = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
@@ -123,10 +125,7 @@ def compile_statement(
         each other.
     keep_explicit : bool
         Let a compressed result store entries that equal its fill.
-    operators : bool
-        Let one unit do the work of two where the catalog has it, bit for bit.
-    drops : bool
-        Let zeros that a relu leaves open no loops, where that is expected to be faster.
+    passes : Passes
     budget, floor : int
         Most and least entries of one FIFO.
     value : ValueType
@@ -143,8 +142,8 @@ def compile_statement(
     return compile_region(
         (statement,), None, formats, tensors=tensors, dims=dims, order=order,
         capacities=capacities, fills=fills, auto_convert=auto_convert,
-        keep_explicit=keep_explicit, operators=operators, drops=drops, budget=budget, floor=floor,
-        value=value, name=name,
+        keep_explicit=keep_explicit, passes=passes, budget=budget, floor=floor, value=value,
+        name=name,
     )  # fmt: skip
 
 
@@ -161,8 +160,7 @@ def compile_region(
     fills: Mapping[str, Number] | None = None,
     auto_convert: bool = False,
     keep_explicit: bool = False,
-    operators: bool = True,
-    drops: bool = True,
+    passes: Passes = ALL_PASSES,
     budget: int = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
@@ -181,7 +179,7 @@ def compile_region(
     iteration : str
         ``factored``: every sum iterates its own variables alone. ``global``: nested sums of
         products are one nest of loops.
-    formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, operators, drops
+    formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, passes
         See `compile_statement`.
     budget, floor, value, name
         See `compile_statement`.
@@ -202,8 +200,6 @@ def compile_region(
         Sizes(known, dims or {}, capacities or {}),
         order,
         priority,
-        operators,
-        drops,
         budget,
         floor,
         name,
@@ -213,7 +209,7 @@ def compile_region(
     def problem_of(*, distinct: bool) -> Problem:
         fused = fuse(statements, stored, distinct=distinct)
         given = _formats(fused.results, formats or {}, known)
-        return Problem(fused.results, given, fills, value, keep_explicit, fused.users)
+        return Problem(fused.results, given, fills, value, keep_explicit, fused.users, passes)
 
     problem = problem_of(distinct=iteration == "global")
     if order is None and not is_orderable(problem, priority):
@@ -255,8 +251,6 @@ class _Region:
     sizes: Sizes
     order: Sequence[str] | None
     priority: Sequence[str]
-    operators: bool
-    drops: bool
     budget: int
     floor: int
     name: str
@@ -266,8 +260,8 @@ class _Region:
         indices = index_sizes(problem, self.sizes)
         try:
             return self._lower(problem, problem, self.sizes, indices, ())
-        except LoweringError as error:
-            if not convert or (self.order is not None and not isinstance(error, OrderError)):
+        except LoweringError:
+            if not convert:
                 raise
         if self.order is not None:
             check_names(problem, self.order)
@@ -309,11 +303,8 @@ class _Region:
     ) -> tuple[Choice, Graph]:
         """Choose an order whose FIFOs keep to the budget; recompute what would wait too long."""
         reason: CapacityError | None = None
-        for share in (True, False):
-            for choice in choose(
-                problem, sizes, indices, self.order, self.priority,
-                share=share, fused=self.operators, dropped=self.drops,
-            ):  # fmt: skip
+        for share in (True, False) if problem.passes.share else (False,):
+            for choice in choose(problem, sizes, indices, self.order, self.priority, share=share):
                 try:
                     return choice, slack(choice.graph, self.budget, self.floor)
                 except CapacityError as error:

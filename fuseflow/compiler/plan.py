@@ -98,7 +98,8 @@ class _Placing:
 
     def result(self, result: Result) -> PlacedResult:
         joint = self.problem.storage(result.target)
-        value = push_masks(result.value, self.order)
+        masks = self.problem.passes.masks
+        value = push_masks(result.value, self.order) if masks else result.value
         return PlacedResult(result.target, self._place(value, joint), joint)
 
     def _place(self, expr: Expr, joint: tuple[str, ...]) -> Expr:

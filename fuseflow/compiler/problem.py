@@ -18,6 +18,7 @@ from fuseflow.compiler.expr import (
     walk,
 )
 from fuseflow.compiler.fills import FLOATING, Background, rounded
+from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LARGEST_RANK, Format, LevelKind
@@ -42,6 +43,7 @@ class Problem:
         Whether a compressed result may store entries that equal its fill.
     users : mapping of Access to str
         Which statement of a fused region reads or stores an access.
+    passes : Passes
 
     Raises
     ------
@@ -56,6 +58,7 @@ class Problem:
     value: ValueType = INT32
     keep_explicit: bool = False
     users: Mapping[Access, str] = field(default_factory=dict[Access, str])
+    passes: Passes = field(default_factory=Passes)
 
     @classmethod
     def of(cls, statement: Statement, formats: Mapping[str, Format], **options: Any) -> "Problem":

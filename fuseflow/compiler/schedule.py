@@ -5,13 +5,16 @@ graphs run in order over shared arrays.  Where statements meet in one region not
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise, permutations
-from math import ceil, prod
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice, pairwise, permutations
+from math import ceil, isinf, prod
 from typing import Any, TypeAlias, TypeVar
 
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Stored
+from fuseflow.compiler.expr import Where, walk
 from fuseflow.compiler.forecast import expected_positions
+from fuseflow.compiler.order import MOST_ORDERS
 from fuseflow.compiler.pipeline import Lowered, compile_region
 from fuseflow.compiler.program import Program
 from fuseflow.samml.errors import CapacityError, LoweringError
@@ -144,6 +147,25 @@ class Scheduler:
         ranked = {each.cut: each for each in sorted(found, key=_merit)}
         return list(ranked.values())[:count]
 
+    def in_orders(self) -> Iterator[Scheduled]:
+        """Yield the program as one graph in each of its loop orders that can be compiled.
+
+        Raises
+        ------
+        LoweringError, CapacityError
+            There is none.
+        """
+        whole = (0, len(self.program.statements))
+        first = self.compile("full")
+        (lowered,) = first.regions
+        for order in islice(permutations(lowered.order), MOST_ORDERS):
+            options = {**self.options, "order": order}
+            alone = replace(self, options=options)
+            try:
+                yield alone._cut((whole,))
+            except (LoweringError, CapacityError):
+                continue
+
     def cut(self, fusion: str) -> Cut:
         """Return the regions of a granularity that does not depend on cost."""
         count = len(self.program.statements)
@@ -183,6 +205,8 @@ class Scheduler:
         best: tuple[float, float, Format] | None = None
         reason: LoweringError | None = None
         for form in candidates(self.program.ranks[name]):
+            if name in self._masked and form.levels[-1:] == (LevelKind.DENSE,):
+                continue
             formats = {**chosen, name: form}
             try:
                 made = self.region(start, stop, known, formats)
@@ -199,6 +223,22 @@ class Scheduler:
             assert reason is not None, "there is at least one format"
             raise reason
         return best[2]
+
+    @cached_property
+    def _masked(self) -> set[str]:
+        """Return the tensors that may have rows which are masked out.
+
+        What is masked out is no value: stored as one, -inf - -inf or 0 / 0 would be met there.
+        """
+        given = {name: tensor.fill for name, tensor in self.tensors.items()}
+        fills = {**self.program.fills, **self.fills, **given}
+        found = {name for name, fill in fills.items() if isinf(fill)}
+        for statement in self.program.statements:
+            masks = (part for part in walk(statement.value) if isinstance(part, Where))
+            read = {access.tensor for access in statement.operands}
+            if read & found or any(isinf(part.fill) for part in masks):
+                found.add(statement.target.tensor)
+        return found
 
     def _stored(self, start: int, stop: int) -> list[str]:
         """Return the targets of a region that outlive it."""
@@ -223,7 +263,7 @@ class Scheduler:
         stored = self._stored(start, stop)
         targets = {each.target.tensor for each in statements}
         read = {access.tensor for each in statements for access in each.operands} - targets
-        tensors = {**self.tensors, **known}
+        tensors = {**self.tensors, **{name: self._within(each) for name, each in known.items()}}
         marked = next((r for r in program.regions if (r.start, r.stop) == (start, stop)), None)
         # An expected size is no bound: the capacity is that of an input of which nothing is known.
         capacities = {
@@ -243,6 +283,14 @@ class Scheduler:
             value=self.value,
             **self.options,
         )
+
+    def _within(self, expected: Expected) -> Expected:
+        """Return what is expected, but not more than the capacity that was asked for."""
+        most = self.capacities.get(expected.name)
+        if most is None:
+            return expected
+        limits = [most] * len(expected.positions) if isinstance(most, int) else most
+        return replace(expected, positions=tuple(map(min, expected.positions, limits)))
 
     def _formats(self) -> dict[str, Format]:
         ranks = self.program.ranks

@@ -231,7 +231,8 @@ class _Visiting:
             case Cursor(current=cursor):
                 if following(self.problem, cursor) != self.index:
                     return EVERYWHERE
-                if self.problem.kind(cursor.access, cursor.level) is LevelKind.DENSE:
+                dense = self.problem.kind(cursor.access, cursor.level) is LevelKind.DENSE
+                if dense and (self.problem.passes.locate or cursor.nullable):
                     return Visit(None, (cursor,))
                 return Visit(Leaf(cursor))
             case Applied(_, (operand,)) | Applied(_, (operand, Constant())):

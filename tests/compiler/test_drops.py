@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fuseflow.compiler import compile_statement, forecast, parse
 from fuseflow.compiler.order import orders
+from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.graph import Graph
@@ -87,7 +88,8 @@ def test_zeros_open_no_loops(
     tensors = draw(text, forms, value)
     form = {name: kind for name, kind in forms.items() if name not in tensors}
     plain, thin = (
-        run(text, form, tensors, value, order=order, drops=each) for each in (False, True)
+        run(text, form, tensors, value, order=order, passes=Passes(drops=each))
+        for each in (False, True)
     )
     assert inner_drops(thin.lowered.graph) > inner_drops(plain.lowered.graph) == 0
     assert np.array_equal(thin.result.to_numpy(), plain.result.to_numpy()) or value.is_float
@@ -121,7 +123,11 @@ def test_expected_text() -> None:
     forms = {"A": "ss", "b": "d", "C": "ds", "X": "ss"}
     dims = dict.fromkeys("ijl", 16)
     text = "\n".join(
-        print_graph(compile_statement(LAYER, forms, order="i,j,l", dims=dims, drops=drops).graph)
+        print_graph(
+            compile_statement(
+                LAYER, forms, order="i,j,l", dims=dims, passes=Passes(drops=drops)
+            ).graph
+        )
         for drops in (False, True)
     )
     assert text == expected("drops", text)

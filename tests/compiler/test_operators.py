@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fuseflow.compiler import compile_statement
 from fuseflow.compiler.operators import PATTERNS, UNWIDENED, Pattern, operators
+from fuseflow.compiler.passes import Passes
 from fuseflow.samml.check import infer
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.graph import Connection, Graph, Node, Role
@@ -50,7 +51,7 @@ Draw: TypeAlias = Callable[[np.random.Generator, ValueType, tuple[int, ...]], np
 def graphs(source: str, forms: Mapping[str, str], **options: Any) -> list[Graph]:
     """Return the graph of a statement without fused operators, and with them."""
     return [
-        compile_statement(source, forms, operators=fused, **options).graph
+        compile_statement(source, forms, passes=Passes(operators=fused), **options).graph
         for fused in (False, True)
     ]
 
@@ -138,7 +139,9 @@ def draw_statement(data: st.DataObject) -> Drawn:
     }
     tensors = data.draw(operands(statement, forms, kind))
     try:
-        plain = compile_statement(statement, forms, tensors=tensors, value=kind, operators=False)
+        plain = compile_statement(
+            statement, forms, tensors=tensors, value=kind, passes=Passes(operators=False)
+        )
     except LoweringError:
         reject()
     fused = compile_statement(statement, forms, tensors=tensors, value=kind, order=plain.order)

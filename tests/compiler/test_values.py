@@ -14,6 +14,7 @@ from fuseflow.comparison.table import Kernel
 from fuseflow.compiler import compile_statement
 from fuseflow.compiler.counts import product_counts
 from fuseflow.compiler.order import orders
+from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.tokens import Nested
@@ -116,7 +117,7 @@ def test_no_more_multiplications_than_the_closed_form(
         )
         for name, form in forms.items() if name not in "Xx"
     }  # fmt: skip
-    outcome = run(text, forms, statement_tensors, order=order, operators=False)
+    outcome = run(text, forms, statement_tensors, order=order, passes=Passes(operators=False))
     stored = {
         name: np.ones(each.shape, bool) if "d" * each.rank in forms[name] else each.to_numpy() != 0
         for name, each in statement_tensors.items()

@@ -1,6 +1,5 @@
 """The corpus of programs, with seeded operands, at every granularity and iteration."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,8 @@ import fuseflow
 from fuseflow import parse_program
 from fuseflow.api import Kernel
 from fuseflow.api import Program as Compiled
-from fuseflow.compiler.expr import Where, walk
+from fuseflow.compiler.expr import Constant, Where, walk
+from fuseflow.compiler.fills import FLOATING
 from fuseflow.compiler.program import Program
 from fuseflow.compiler.schedule import Scheduler
 from fuseflow.samml.formats import Format
@@ -26,8 +26,6 @@ NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.ff")))
 FEATURES, FEW = "768", 8
 """What a layernorm of the corpus normalises over, and what it does here."""
 
-FLOATING = ("exp", "div", "rsqrt")
-
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -37,12 +35,12 @@ def load(name: str) -> Program:
 
 
 def is_exact(program: Program) -> bool:
-    """Whether integers have every operation and constant of a program."""
+    """Whether integers have every operation, constant and fill of a program."""
     parts = [part for each in program.statements for part in walk(each.value)]
-    ops = {getattr(part, "op", None) for part in parts}
-    fractions = [n for part in parts if (n := getattr(part, "value", 0)) != int(n)]
-    fills = [part.fill for part in parts if isinstance(part, Where)] + [*program.fills.values()]
-    return not ops & {*FLOATING} and not fractions and all(map(math.isfinite, fills))
+    numbers = [part.number for part in parts if isinstance(part, Constant)]
+    numbers += [part.fill for part in parts if isinstance(part, Where)]
+    whole = all(float(number).is_integer() for number in (*numbers, *program.fills.values()))
+    return whole and not {getattr(part, "op", "") for part in parts} & {*FLOATING}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 from fuseflow.comparison.fitting import fitting
 from fuseflow.comparison.table import Kernel, select
 from fuseflow.compiler import Lowered, Statement, compile_statement
+from fuseflow.compiler.passes import Passes
 from fuseflow.samml.catalog import CATALOG
 from fuseflow.samml.gates import random_gates
 from fuseflow.samml.graph import Role
@@ -113,7 +114,7 @@ def lower(kernel: Kernel, kind: ValueType, *, operators: bool = True) -> Lowered
         fills={name: kernel.fill(name, kind) for name in kernel.operands},
         auto_convert=kernel.auto_convert,
         keep_explicit=kernel.keep_explicit,
-        operators=operators,
+        passes=Passes(operators=operators),
         value=kind,
         name=kernel.name,
     )

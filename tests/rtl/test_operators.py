@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fuseflow.compiler import compile_statement
+from fuseflow.compiler.passes import Passes
 from fuseflow.samml.values import VALUE_TYPES
 from fuseflow.tensor import Tensor
 from gen.tile import Tile
@@ -29,7 +30,9 @@ def test_the_rtl_gives_the_words_of_the_pairs(source: str, kind: str, pairs: int
     value = VALUE_TYPES[kind]
     used = {name: form for name, form in FORMATS.items() if f"{name}(" in source}
     plain, fused = (
-        compile_statement(source, used, dims={"i": 8, "j": 32}, value=value, operators=each)
+        compile_statement(
+            source, used, dims={"i": 8, "j": 32}, value=value, passes=Passes(operators=each)
+        )
         for each in (False, True)
     )
     assert len(fused.graph.nodes) == len(plain.graph.nodes) - pairs
