@@ -7,7 +7,8 @@ fuse        puts statements into the results that need them
 order       collects the loop orders that the storage formats allow
 convert     makes copies of operands where no order is allowed (if asked for)
 plan        places every fold in an order
-cost       picks the cheapest orders
+drops       makes what leaves zeros a section that drops them before they open loops
+cost        picks the cheapest orders
 lower       builds the nodes: co-iteration, values, folds, drops, writers
 prune       removes what nobody reads
 operators   makes one node of pairs that the catalog has as one
