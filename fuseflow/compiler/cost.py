@@ -71,7 +71,7 @@ class _Estimate:
             return 1.0
         tensor = self.sizes.tensors.get(access.tensor)
         if tensor is None:
-            return DEFAULT_DENSITY
+            return self.sizes.densities.get(access.tensor, DEFAULT_DENSITY)
         parents = tensor.positions[level - 1] if level else 1
         fiber = tensor.positions[level] / max(parents, 1)
         return min(1.0, fiber / max(self.indices[index], 1))
@@ -193,7 +193,9 @@ def choose(
             graph = prune(Graph("", problem.value, dict(indices), tensors, table.nodes()))
             if problem.passes.operators:
                 graph = operators(graph)
-            found.append(Choice(placed, table, graph, forecast(graph, sizes.tensors)))
+            found.append(
+                Choice(placed, table, graph, forecast(graph, sizes.tensors, sizes.densities))
+            )
             lowered += each is placed
         if lowered == MOST_LOWERED:
             break

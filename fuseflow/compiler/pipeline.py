@@ -39,6 +39,7 @@ from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
 
 ALL_PASSES = Passes()
+ITERATIONS = ("factored", "global")
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,7 @@ def compile_region(
     value: ValueType = INT32,
     name: str = "",
     iteration: str = "factored",
+    densities: Mapping[str, float] | None = None,
 ) -> Lowered:
     """Compile statements to one graph; intermediates live as streams only.
 
@@ -179,6 +181,8 @@ def compile_region(
     iteration : str
         ``factored``: every sum iterates its own variables alone. ``global``: nested sums of
         products are one nest of loops.
+    densities : mapping of str to float, optional
+        Stored share of inputs of which no tensor is given, for the forecast.
     formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, passes
         See `compile_statement`.
     budget, floor, value, name
@@ -189,6 +193,8 @@ def compile_region(
     LoweringError, CapacityError
         Each with the way out.
     """
+    if iteration not in ITERATIONS:
+        raise LoweringError(f"unknown iteration '{iteration}': choose {', '.join(ITERATIONS)}")
     if isinstance(order, str):
         order = tuple(part.strip() for part in order.split(",") if part.strip())
     if stored is None:
@@ -197,7 +203,7 @@ def compile_region(
     known = tensors if isinstance(tensors, Mapping) else {each.name: each for each in tensors}
     region = _Region(
         tuple(statements),
-        Sizes(known, dims or {}, capacities or {}),
+        Sizes(known, dims or {}, capacities or {}, densities or {}),
         order,
         priority,
         budget,
@@ -352,4 +358,5 @@ def _with_copies(sizes: Sizes, repair: Repair) -> Sizes:
         {name: each for name, each in tensors.items() if name in read},
         sizes.dims,
         {name: each for name, each in capacities.items() if name in read},
+        sizes.densities,
     )
