@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +18,7 @@ from fuseflow.compiler import Lowered, Statement, Truth
 from fuseflow.compiler.expr import masks_of
 from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.program import Program as Source
-from fuseflow.compiler.schedule import Scheduler
+from fuseflow.compiler.schedule import Scheduled, Scheduler
 from fuseflow.folders import Graphs, describe
 from fuseflow.judge import Verdict, dense, judge, worst_of
 from fuseflow.kernel import Kernel, Shelf
@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from gen.bundle import Bundle
 
 T = TypeVar("T")
+
+TUNED = 4
+"""How many cuts ``tune`` runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,10 +176,18 @@ class Program:
         CapacityError
             A result exceeds the capacity that was asked for.
         """
-        graphs = self.graphs()
+        graphs, tables = self.graphs(), self.tables()
         if self.source is None or len(graphs) == 1:
-            return Graphs(graphs)
-        return Graphs(graphs, describe(self.source, self.kernels))
+            return Graphs(graphs, tables=tables)
+        return Graphs(graphs, describe(self.source, self.kernels), tables)
+
+    def tables(self) -> dict[str, str]:
+        """Return the fusion table of every graph that was compiled, by its kernel's name."""
+        return {
+            kernel.name: str(kernel.lowered.table)
+            for kernel in self.kernels
+            if isinstance(kernel.lowered, Lowered)
+        }
 
     def generate(self, directory: str | Path) -> Bundle | dict[str, Bundle]:
         """Write the Verilog bundle of the graph; of several, one a folder, by kernel.
@@ -350,7 +361,7 @@ def compile(
         that a value of `fuseflow.lang` was made of are known; further values are results too.
     fusion : str
         ``none``: a graph a statement; ``regions``: as the program says; ``full``: one graph;
-        ``auto``: by cost.
+        ``auto``: by cost; ``tune``: by running the best on the cycle model.
     formats : mapping of str to Format or str, optional
         By tensor name; a program converts operands where theirs differ, and counts it.
     order : sequence of str or str, optional
@@ -370,6 +381,47 @@ def compile(
         Let a compressed result store entries that equal its fill.
     without : collection of str
         Passes to leave out (`fuseflow.compiler.passes.Passes`), for comparison.
+
+    Raises
+    ------
+    ParseError, LoweringError, CapacityError, TensorError
+    """
+    return prepare(
+        source,
+        *operands,
+        formats=formats,
+        order=order,
+        dims=dims,
+        capacities=capacities,
+        value=value,
+        fills=fills,
+        auto_convert=auto_convert,
+        keep_explicit=keep_explicit,
+        without=without,
+    ).compile(fusion)
+
+
+def prepare(
+    source: Anything,
+    *operands: Any,
+    formats: Mapping[str, Format | str] | None = None,
+    order: Sequence[str] | str | None = None,
+    dims: Mapping[str, int] | None = None,
+    capacities: Mapping[str, int | Sequence[int]] | None = None,
+    value: ValueType | str | None = None,
+    fills: Mapping[str, Number] | None = None,
+    auto_convert: bool = False,
+    keep_explicit: bool = False,
+    without: Collection[str] = (),
+) -> Prepared:
+    """Read a program and its operands, to be compiled in one way or another.
+
+    Parameters
+    ----------
+    source, *operands, formats, order, dims, capacities, value, fills
+        See `compile`.
+    auto_convert, keep_explicit, without
+        See `compile`.
 
     Raises
     ------
@@ -395,7 +447,7 @@ def compile(
         program = replace(program, order=(), regions=())
     elif order is not None:
         program = replace(program, order=tuple(order))
-    scheduled = Scheduler(
+    scheduler = Scheduler(
         program,
         stored,
         {name: form for name, form in wanted.items() if name not in stored},
@@ -404,22 +456,63 @@ def compile(
         fills or {},
         kind,
         options,
-    ).compile(fusion)
-    fixed = frozenset(capacities or ())
-    made: set[str] = set()
-    kernels: list[Kernel] = []
-    for number, lowered in enumerate(scheduled.regions, 1):
-        reads = {access.tensor for access in lowered.inputs}
-        name = f"{number}_{lowered.targets[-1].tensor}"
-        kernels.append(Kernel(lowered, name, fixed, frozenset(reads & made)))
-        made |= {target.tensor for target in lowered.targets}
-    return Program(
-        tuple(kernels),
-        program.results,
-        program,
-        tensors,
-        Seconds(compile=time.perf_counter() - started),
     )
+    return Prepared(scheduler, tensors, frozenset(capacities or ()), started)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A program with its operands, to be compiled.
+
+    Attributes
+    ----------
+    scheduler : Scheduler
+    tensors : dict of str to Tensor
+        Operands by name.
+    fixed : frozenset of str
+        Tensors whose capacity was asked for.
+    started : float
+        When it was begun to read, in seconds (`time.perf_counter`).
+    """
+
+    scheduler: Scheduler
+    tensors: dict[str, Tensor]
+    fixed: frozenset[str]
+    started: float
+
+    def compile(self, fusion: str) -> Program:
+        """Compile the program at a fusion granularity; ``tune`` runs the best cuts on the model.
+
+        Raises
+        ------
+        LoweringError, CapacityError
+        TensorError
+            An operand to tune with is missing.
+        """
+        if fusion == "tune":
+            tuned = self.candidates(TUNED)
+            return min(tuned, key=lambda each: each.run().cycles)
+        return self._program(self.scheduler.compile(fusion))
+
+    def candidates(self, count: int) -> list[Program]:
+        """Return the program in its best cuts by forecast, the best first."""
+        return [self._program(each) for each in self.scheduler.candidates(count)]
+
+    def in_orders(self) -> Iterator[Program]:
+        """Yield the program as one graph in each of its loop orders that can be compiled."""
+        return map(self._program, self.scheduler.in_orders())
+
+    def _program(self, scheduled: Scheduled) -> Program:
+        made: set[str] = set()
+        kernels: list[Kernel] = []
+        for number, lowered in enumerate(scheduled.regions, 1):
+            reads = {access.tensor for access in lowered.inputs}
+            name = f"{number}_{lowered.targets[-1].tensor}"
+            kernels.append(Kernel(lowered, name, self.fixed, frozenset(reads & made)))
+            made |= {target.tensor for target in lowered.targets}
+        source = self.scheduler.program
+        seconds = Seconds(compile=time.perf_counter() - self.started)
+        return Program(tuple(kernels), source.results, source, self.tensors, seconds)
 
 
 def load(

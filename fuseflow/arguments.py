@@ -39,9 +39,9 @@ OPTIONS: dict[str, Any] = {
         str,
         typer.Option(
             "--fusion",
-            metavar="none|regions|full|auto",
-            help="The graphs of a program: one a statement, as its regions say, one of all, or by "
-            "cost.",
+            metavar="none|regions|full|auto|tune",
+            help="The graphs of a program: one a statement, as its regions say, one of all, by "
+            "expected cost, or by running the best on the cycle model.",
         ),
     ],
     "order": Annotated[
@@ -99,7 +99,7 @@ OPTIONS: dict[str, Any] = {
         typer.Option(
             "--without",
             metavar="PASS",
-            help="Leave a pass out, to compare: locate, masks, share or operators.",
+            help="Leave a pass out, to compare: locate, masks, share, drops or operators.",
         ),
     ],
 }

@@ -1,4 +1,4 @@
-"""The command line: compile, run, generate, verify, compare, doctor.
+"""The command line: compile, run, generate, verify, table, explore, compare, doctor.
 
 Every command takes ``--json FILE`` (``-`` is standard output).  What a user can do wrong is
 reported in one line on standard error with exit code 1; nothing is left half-written.
@@ -119,6 +119,14 @@ Waves = Annotated[
         help="Write the signals of the RTL as VCD; of several graphs, one file each.",
     ),
 ]
+Orders = Annotated[
+    bool,
+    typer.Option("--orders", help="Compare the loop orders of the program as one graph."),
+]
+Count = Annotated[
+    int, typer.Option("--count", metavar="N", min=1, help="How many candidates to compare.")
+]
+Simulate = Annotated[bool, typer.Option("--simulate", help="Run every candidate on the models.")]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write figures as JSON; - is stdout.")
 ]
@@ -295,6 +303,48 @@ def verify(
             f"model and RTL differ in {len(outcome.differences)} figures, first in "
             f"{outcome.differences[0]}: please report the statement, its formats and its order"
         )
+
+
+@app.command("table")
+@_reports_errors
+@takes_options
+def table_command(
+    expression: Expression,
+    *,
+    options: "Options",
+    json_: Json = None,
+) -> None:
+    """Print the fusion table of every graph: which node makes which stream at which loop."""
+    from fuseflow.figures import report
+
+    tables = options.compile(expression).tables()
+    if not tables:
+        raise ParseError(f"'{expression}' is a graph already: only a program has a fusion table")
+    several = len(tables) > 1
+    texts = [f"{name}\n\n{table}" if several else table for name, table in tables.items()]
+    report(json_, {"tables": tables}, "\n".join(texts).rstrip())
+
+
+@app.command()
+@_reports_errors
+@takes_options
+def explore(
+    expression: Expression,
+    *,
+    options: "Options",
+    orders: Orders = False,
+    count: Count = 16,
+    simulate: Simulate = False,
+    json_: Json = None,
+) -> None:
+    """Compare the ways to compile a program: its cuts into graphs, or the loop orders of one."""
+    from fuseflow.explore import explore as explore_program
+    from fuseflow.figures import exploration_figures, report
+
+    prepared = options.prepare(expression)
+    with progress("comparing"):
+        found = explore_program(prepared, orders=orders, count=count, simulate=simulate)
+    report(json_, exploration_figures(found), str(found))
 
 
 @app.command()

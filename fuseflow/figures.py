@@ -16,6 +16,7 @@ from fuseflow.samml.files import write_file
 from fuseflow.tensor import Tensor
 
 if TYPE_CHECKING:
+    from fuseflow.explore import Exploration
     from fuseflow.traces import Stalls
     from gen.bundle import Bundle
 
@@ -92,6 +93,26 @@ def bundle_figures(bundles: "Mapping[str, Bundle]") -> Figures:
             {"region": name, "top": bundle.top, "verilog": str(bundle.verilog)}
             for name, bundle in bundles.items()
         ]
+    }
+
+
+def exploration_figures(found: "Exploration") -> Figures:
+    """Return the candidates of an exploration."""
+    return {
+        "kept": found.kept,
+        "held": found.held,
+        "candidates": [
+            {
+                "candidate": each.title,
+                "predicted": round(each.predicted),
+                "bottleneck": round(each.bottleneck),
+                "operations": round(each.operations),
+                "bytes": round(each.bytes),
+                "kept": each.kept,
+                "cycles": each.cycles,
+            }
+            for each in found.candidates
+        ],
     }
 
 

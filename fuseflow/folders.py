@@ -23,6 +23,7 @@ from gen.bundle import PROGRAM, Bundle, generate, generate_all, written_before
 from gen.manifest import GENERATOR
 
 GRAPH = "graph.samml"
+TABLE = "table.txt"
 _FORMS = {GRAPH: print_graph, "graph.json": to_json, "graph.dot": to_dot}
 
 
@@ -36,10 +37,13 @@ class Graphs:
         By kernel, in order.
     manifest : dict
         How they belong together; empty for one.
+    tables : dict of str to str
+        The fusion tables of those that have one.
     """
 
     graphs: dict[str, Graph]
     manifest: dict[str, Any] = field(default_factory=dict[str, Any])
+    tables: dict[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def read(cls, directory: Path) -> "Graphs":
@@ -64,22 +68,27 @@ class Graphs:
         return cls({name: _read_graph(directory / name) for name in names}, manifest)
 
     def write(self, directory: Path) -> None:
-        """Write every graph in text form, as JSON, and for Graphviz: all of them, or nothing.
+        """Write every graph as text, JSON and DOT, and its table: all of them, or nothing.
 
         Raises
         ------
         OutputError
             The directory cannot take them.
         """
-        files = {
-            f"{name}/{file}" if self.manifest else file: form(graph)
+        texts = {
+            (name, file): form(graph)
             for name, graph in self.graphs.items()
             for file, form in _FORMS.items()
+        }
+        texts |= {(name, TABLE): table for name, table in self.tables.items()}
+        files = {
+            f"{name}/{file}" if self.manifest else file: text
+            for (name, file), text in texts.items()
         }
         if self.manifest:
             listed = {**self.manifest, "files": sorted((*files, PROGRAM))}
             files[PROGRAM] = json.dumps(listed, indent=1) + "\n"
-        write_directory(directory, files, {*_FORMS, *written_before(directory)})
+        write_directory(directory, files, {*_FORMS, TABLE, *written_before(directory)})
 
     def generate(self, directory: Path) -> dict[str, Bundle]:
         """Write the Verilog bundle of every graph, by kernel: all of them, or nothing.

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fuseflow.api import Program, load
-from fuseflow.api import compile as compile_program
+from fuseflow.api import Prepared, Program, load, prepare
 from fuseflow.progress import progress
 from fuseflow.samml.errors import LoweringError, ParseError
 from fuseflow.samml.formats import Format
@@ -75,6 +74,19 @@ class Options:
         """
         if expression.endswith(GRAPH_SUFFIX):
             return self._load(expression)
+        prepared = self.prepare(expression)
+        with progress("compiling"):
+            return prepared.compile(self.fusion)
+
+    def prepare(self, expression: str) -> Prepared:
+        """Read a statement or a program, and its operands.
+
+        Raises
+        ------
+        ParseError, LoweringError, CapacityError, TensorError
+        """
+        if expression.endswith(GRAPH_SUFFIX):
+            raise ParseError(f"'{expression}' is a graph already: give a statement or a program")
         if self.einsum is not None:
             raise ParseError(f"--einsum {self.einsum}: that is for graphs ({GRAPH_SUFFIX} files)")
         source = read_text(expression)
@@ -85,21 +97,19 @@ class Options:
         fills = self._fills(names)
         with progress("reading operands"):
             operands = self._operands(names, {**stored, **formats}, {**source.fills, **fills})
-        with progress("compiling"):
-            return compile_program(
-                source,
-                *operands,
-                fusion=self.fusion,
-                formats=formats,
-                order=self.order,
-                dims=self._dims(),
-                capacities=self._capacities(),
-                value=self.value,
-                fills=fills,
-                auto_convert=self.auto_convert,
-                keep_explicit=self.keep_explicit,
-                without=self.without or (),
-            )
+        return prepare(
+            source,
+            *operands,
+            formats=formats,
+            order=self.order,
+            dims=self._dims(),
+            capacities=self._capacities(),
+            value=self.value,
+            fills=fills,
+            auto_convert=self.auto_convert,
+            keep_explicit=self.keep_explicit,
+            without=self.without or (),
+        )
 
     def _load(self, path: str) -> Program:
         from fuseflow.interchange import open_custard

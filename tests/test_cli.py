@@ -132,7 +132,7 @@ def test_compile_writes_the_graph_and_generate_takes_it(folder: Path) -> None:
     options = ("--format", "B=CSR", "--order", "i,k,j", *OPERANDS)
     succeed("compile", MATMUL, *options, "-o", "graph", "--json", "c.json")
     assert {path.name for path in Path("graph").iterdir()} == {
-        "graph.samml", "graph.json", "graph.dot",
+        "graph.samml", "graph.json", "graph.dot", "table.txt",
     }  # fmt: skip
     figures = json.loads(Path("c.json").read_text())
     succeed("generate", "graph", "-o", "from_graph", "--json", "g.json")
@@ -225,7 +225,7 @@ def test_compile_and_generate_write_a_folder_a_region(folder: Path) -> None:
     assert one == other
     succeed("compile", CHAIN, *OPERANDS, "--fusion", "full", "-o", "graphs")
     assert {path.name for path in Path("graphs").iterdir()} == {
-        "graph.samml", "graph.json", "graph.dot",
+        "graph.samml", "graph.json", "graph.dot", "table.txt",
     }  # fmt: skip
 
 

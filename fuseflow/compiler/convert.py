@@ -53,7 +53,11 @@ def repairs(
     All have the user's priority.  Those of the least conversion come first.
     """
     orders = _orders(problem.indices, priority) if order is None else (tuple(order),)
-    found = [_repair(problem, sizes, each) for each in orders]
+    found = [
+        _repair(problem, sizes, each, compressed=compressed)
+        for each in orders
+        for compressed in (False, True)
+    ]
     unique = {(each.copies, *each.problem.formats.items()): each for each in reversed(found)}
     return tuple(sorted(unique.values(), key=lambda each: each.cost))
 
@@ -68,7 +72,8 @@ def _orders(indices: Sequence[str], priority: Sequence[str]) -> Iterator[tuple[s
             yield order
 
 
-def _repair(problem: Problem, sizes: Sizes, order: Sequence[str]) -> Repair:
+def _repair(problem: Problem, sizes: Sizes, order: Sequence[str], *, compressed: bool) -> Repair:
+    """Repair a problem for an order; `compressed` results have no dense level to be filled."""
     copies: dict[tuple[str, Format], Copy] = {}
     taken = set(problem.formats)
 
@@ -89,7 +94,10 @@ def _repair(problem: Problem, sizes: Sizes, order: Sequence[str]) -> Repair:
     results = tuple(replace(each, value=rewrite(each.value)) for each in problem.results)
     formats = {**problem.formats, **{copy.name: copy.format for copy in copies.values()}}
     for target in problem.targets:
-        formats[target.tensor] = in_loop_order(target, formats[target.tensor].levels, order)
+        levels = formats[target.tensor].levels
+        if compressed:
+            levels = (LevelKind.COMPRESSED,) * len(levels)
+        formats[target.tensor] = in_loop_order(target, levels, order)
     changed = [t.tensor for t in problem.targets if formats[t.tensor] != problem.formats[t.tensor]]
     cost = sum(_words(sizes, name) for name in (*(c.tensor for c in copies.values()), *changed))
     fills = {**problem.fills, **{c.name: problem.fills.get(c.tensor, 0) for c in copies.values()}}

@@ -13,6 +13,7 @@ from math import inf, prod
 from typing import cast
 
 from fuseflow.compiler.declare import Sizes, declare
+from fuseflow.compiler.drops import drops
 from fuseflow.compiler.expr import (
     Access,
     Binary,
@@ -178,17 +179,23 @@ def choose(
         search.explore(priority)
     tensors = declare(problem, sizes, indices)
     found: list[Choice] = []
+    lowered = 0
     for placed in search.ranked():
-        try:
-            table = lower(problem, placed, share=share)
-        except LoweringError as error:
-            search.refuse(error)
-            continue
-        graph = prune(Graph("", problem.value, dict(indices), tensors, table.nodes()))
-        if problem.passes.operators:
-            graph = operators(graph)
-        found.append(Choice(placed, table, graph, forecast(graph, sizes.tensors)))
-        if len(found) == MOST_LOWERED:
+        plans = [placed]
+        if problem.passes.drops and (thinned := drops(problem, placed)) is not None:
+            plans.append(thinned)
+        for each in plans:
+            try:
+                table = lower(problem, each, share=share)
+            except LoweringError as error:
+                search.refuse(error)
+                continue
+            graph = prune(Graph("", problem.value, dict(indices), tensors, table.nodes()))
+            if problem.passes.operators:
+                graph = operators(graph)
+            found.append(Choice(placed, table, graph, forecast(graph, sizes.tensors)))
+            lowered += each is placed
+        if lowered == MOST_LOWERED:
             break
     if found:
         return sorted(found, key=lambda each: (each.forecast.cycles, each.forecast.firings))

@@ -137,6 +137,9 @@ class Background:
                 return None if inner is None else apply(op, kind, inner)
             case Binary(op, left, right):
                 return self._binary(op, left, right)
+            case Fold(op, ()):
+                # It folds nothing and leaves out what equals the identity.
+                return kind.identity(op)
             case Fold(op, _, body):
                 identity = kind.identity(op)
                 return identity if self(body) == identity else None

@@ -18,7 +18,7 @@ from fuseflow.samml.graph import Connection, Extent, Graph, Node, Role, TensorDe
 DENSITY = 0.1
 """Share of a compressed level's coordinates that are assumed stored where nothing is known."""
 
-SPARING = ("neg", "abs", "relu", "scale")
+SPARING = ("neg", "abs", "scale")
 """Functions that leave a zero what it is."""
 
 POSITIVE = 0.5
@@ -302,11 +302,11 @@ class _Forecasting:
         self._elementwise(node, kept, 1 + bool(node.params["relu"]))
 
     def _unary(self, node: Node) -> None:
-        kept = self._in(node, "a").kept
-        if node.params["op"] == "relu":
-            kept *= POSITIVE
-        op = node.params["op"]
-        self._elementwise(node, kept if op in SPARING else 1.0, 1 + (op == "affine"))
+        kept, op = self._in(node, "a").kept, node.params["op"]
+        sparing = op in SPARING
+        if op == "relu" or (op in ("max", "min") and not node.params["constant"]):
+            kept, sparing = kept * POSITIVE, True
+        self._elementwise(node, kept if sparing else 1.0, 1 + (op == "affine"))
 
     def _elementwise(self, node: Node, kept: float, operations: int) -> None:
         taken = self._in(node, "a")

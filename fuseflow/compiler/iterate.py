@@ -173,7 +173,7 @@ class Coiteration:
         Where only dense levels ask for it whose parents may be null, their own coordinates are
         enough: a null parent gives an empty fiber, at which the operand is its fill.
         """
-        dense = [cursor for cursor in causes if cursor is not None]
+        dense = list({id(each): each for each in causes if each is not None}.values())
         certain = [cursor for cursor in dense if not cursor.nullable]
         if certain:
             return [self._scan_dense(scope, certain[0], index)]

@@ -210,7 +210,9 @@ class _Lowering:
         wide = is_wide(section, value)
         total = evaluate(self.builder, value, inner, running.body, wide=wide)
         total = self.builder.lift(total, inner, "val")
-        dense = len(section.kept) == 1 and (section.complete or section.kept[0] in self.dense)
+        dense = len(section.kept) == len(section.indices[:1]) == 1 and (
+            section.complete or section.kept[0] in self.dense
+        )
         arriving, running.wire = fold(
             self.problem, self.builder, inner[len(scope) :], section, total, dense=dense
         )

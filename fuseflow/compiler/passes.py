@@ -19,6 +19,9 @@ class Passes:
     share : bool
         Let nests of loops share the streams that they have in common, while what waits for the
         later one keeps to the budget (`fuseflow.compiler.builder`).
+    drops : bool
+        Let zeros that a relu leaves open no loops, where that is expected to be faster
+        (`fuseflow.compiler.drops`).
     operators : bool
         Let one unit do the work of two (`fuseflow.compiler.operators`).
     """
@@ -26,6 +29,7 @@ class Passes:
     locate: bool = True
     masks: bool = True
     share: bool = True
+    drops: bool = True
     operators: bool = True
 
     @classmethod

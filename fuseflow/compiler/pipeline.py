@@ -7,7 +7,8 @@ fuse        puts statements into the results that need them
 order       collects the loop orders that the storage formats allow
 convert     makes copies of operands where no order is allowed (if asked for)
 plan        places every fold in an order
-cost       picks the cheapest orders
+drops       makes what leaves zeros a section that drops them before they open loops
+cost        picks the cheapest orders
 lower       builds the nodes: co-iteration, values, folds, drops, writers
 prune       removes what nobody reads
 operators   makes one node of pairs that the catalog has as one
@@ -26,7 +27,7 @@ from fuseflow.compiler.expr import Access, Fold, Result, Statement, accesses, wa
 from fuseflow.compiler.forecast import Forecast
 from fuseflow.compiler.fuse import fuse
 from fuseflow.compiler.nest import global_nest
-from fuseflow.compiler.order import OrderError, check_names, is_orderable
+from fuseflow.compiler.order import check_names, is_orderable
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.problem import Problem
@@ -259,8 +260,8 @@ class _Region:
         indices = index_sizes(problem, self.sizes)
         try:
             return self._lower(problem, problem, self.sizes, indices, ())
-        except LoweringError as error:
-            if not convert or (self.order is not None and not isinstance(error, OrderError)):
+        except LoweringError:
+            if not convert:
                 raise
         if self.order is not None:
             check_names(problem, self.order)

@@ -25,6 +25,8 @@ def fold(
 ) -> tuple[list[Stream], Wire]:
     """Fold a section's value over its folded variables, innermost first.
 
+    A section that folds nothing drops the zeros of its value (`fuseflow.compiler.drops`).
+
     Parameters
     ----------
     problem : Problem
@@ -44,6 +46,8 @@ def fold(
     Wire
         The folded value, at the innermost kept level.
     """
+    if not section.indices:
+        return _leave_out(builder, scope[-1], value)
     kept: list[tuple[str, Stream]] = []
     for index, stream in zip(reversed(section.loops), reversed(scope), strict=True):
         params: dict[str, ParamValue] = {} if section.op == "sum" else {"op": section.op}
@@ -60,6 +64,13 @@ def fold(
                 params["mode"] = "dense"
             kept, value = _accumulate(problem, builder, index, kept, value, params)
     return [stream for _, stream in kept], value
+
+
+def _leave_out(builder: Builder, scope: Stream, value: Wire) -> tuple[list[Stream], Wire]:
+    links = {"crd": Link(scope, ("crd",), ("crd",)), "val": builder.role(value, "val")}
+    index = scope.type.levels[-1].index
+    out = builder.add("drop_value", f"drop_{index}", links)["out"]
+    return [out], Wire(out, "val")
 
 
 def _accumulate(

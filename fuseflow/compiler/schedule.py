@@ -7,13 +7,14 @@ graphs run in order over shared arrays.  Where statements meet in one region not
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise, permutations
+from itertools import islice, pairwise, permutations
 from math import ceil, isinf, prod
 from typing import Any, TypeAlias, TypeVar
 
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Stored
 from fuseflow.compiler.expr import Where, walk
 from fuseflow.compiler.forecast import expected_positions
+from fuseflow.compiler.order import MOST_ORDERS
 from fuseflow.compiler.pipeline import Lowered, compile_region
 from fuseflow.compiler.program import Program
 from fuseflow.samml.errors import CapacityError, LoweringError
@@ -145,6 +146,25 @@ class Scheduler:
                 continue
         ranked = {each.cut: each for each in sorted(found, key=_merit)}
         return list(ranked.values())[:count]
+
+    def in_orders(self) -> Iterator[Scheduled]:
+        """Yield the program as one graph in each of its loop orders that can be compiled.
+
+        Raises
+        ------
+        LoweringError, CapacityError
+            There is none.
+        """
+        whole = (0, len(self.program.statements))
+        first = self.compile("full")
+        (lowered,) = first.regions
+        for order in islice(permutations(lowered.order), MOST_ORDERS):
+            options = {**self.options, "order": order}
+            alone = replace(self, options=options)
+            try:
+                yield alone._cut((whole,))
+            except (LoweringError, CapacityError):
+                continue
 
     def cut(self, fusion: str) -> Cut:
         """Return the regions of a granularity that does not depend on cost."""

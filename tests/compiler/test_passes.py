@@ -54,7 +54,7 @@ def test_random_statements_mean_the_same(data: st.DataObject) -> None:
         for access in {a.tensor: a for a in (statement.target, *statement.operands)}.values()
     }
     tensors = data.draw(operands(statement, forms, kind))
-    names = ("locate", "masks", "share", "operators")
+    names = ("locate", "masks", "share", "drops", "operators")
     off = data.draw(st.sets(st.sampled_from(names), min_size=1), label="left out")
     try:
         usual = run(statement, forms, tensors, kind)

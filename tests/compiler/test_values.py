@@ -70,6 +70,7 @@ def test_the_cheapest_order_has_the_same_values() -> None:
         ("X(i,j) = (B(i,j) + E(i,j)) * c(i) * F(i,j)", "sd", 0),
         ("X(i,j) = c(i) * B(i,j)", "sd", 3),
         ("X(i,j) = B(i,j) * E(i,j)", "sd", 3),
+        ("X(i,j) = (B(i,j) + F(i,j)) * 2 - B(i,j)", "sd", 0),
         ("X(i,j) = c(i) * sum[k](B(i,j,k))", "sds", 3),
     ],
 )
