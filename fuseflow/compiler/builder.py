@@ -6,9 +6,29 @@ from dataclasses import dataclass
 from fuseflow.compiler.sharing import Shared
 from fuseflow.compiler.table import VALUE, FusionTable
 from fuseflow.samml.catalog import CATALOG
+from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.graph import Connection, Node, ParamValue
 from fuseflow.samml.streams import Field, Kind, StreamType
 from fuseflow.samml.values import Number
+
+
+MOST_NODES = 512
+"""Nodes of the largest graph that is built, before what nobody reads is removed."""
+
+
+def check_size(nodes: int) -> None:
+    """Check that a graph of at least so many nodes may be built.
+
+    Raises
+    ------
+    LoweringError
+        It may not.
+    """
+    if nodes > MOST_NODES:
+        raise LoweringError(
+            f"the region needs more than {MOST_NODES} nodes: split it, so that what many "
+            "statements read is stored"
+        )
 
 
 @dataclass(frozen=True)
@@ -75,6 +95,7 @@ class Builder:
     def _make(
         self, primitive: str, name: str, inputs: dict[str, Link], given: dict[str, ParamValue]
     ) -> dict[str, Stream]:
+        check_size(len(self.nodes))
         entry = CATALOG[primitive]
         complete = entry.complete(given)
         types: dict[str, StreamType] = {}

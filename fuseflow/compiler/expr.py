@@ -211,13 +211,24 @@ def free(expr: Expr) -> tuple[str, ...]:
     return expr.indices if isinstance(expr, Access) else expr.open
 
 
+MOST_FACTORS = 150
+"""Factors of the longest product that is looked at as one: shared parts can make it endless."""
+
+
 def factors(expr: Expr) -> tuple[Expr, ...]:
-    """Return the operands of a chain of products, left to right."""
-    match expr:
-        case Binary("mul", left, right):
-            return (*factors(left), *factors(right))
-        case _:
+    """Return the operands of a chain of products, left to right; a longer one is its own."""
+    found: list[Expr] = []
+    rest = [expr]
+    while rest:
+        part = rest.pop()
+        match part:
+            case Binary("mul", left, right):
+                rest += [right, left]
+            case _:
+                found.append(part)
+        if len(found) + len(rest) > MOST_FACTORS:
             return (expr,)
+    return tuple(found)
 
 
 def chain(op: str, parts: list[Expr]) -> Expr:

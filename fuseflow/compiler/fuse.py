@@ -26,6 +26,9 @@ from fuseflow.compiler.expr import (
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
 
+MOST_LOOPS = 32
+"""Index variables of the largest region: what is read under other variables is computed again."""
+
 Place: TypeAlias = "tuple[str, int] | tuple[int, str]"
 """A mode of a tensor, or an index variable of a statement."""
 
@@ -139,6 +142,12 @@ class _Fusion:
                 and self.meaning.get(each, size) == size
             )
             self.meaning[chosen] = size
+            if len(self.meaning) > MOST_LOOPS:
+                raise LoweringError(
+                    f"fused, '{name}' would be computed anew for all that read it, in more than "
+                    f"{MOST_LOOPS} nested loops: split the region behind '{name}', so that it is "
+                    "stored"
+                )
             self.origin.setdefault(chosen, index)
             renamed[index] = chosen
         return renamed

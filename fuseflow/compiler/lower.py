@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fuseflow.compiler.builder import Builder, Stream, Wire
+from fuseflow.compiler.builder import Builder, Stream, Wire, check_size
 from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Unary, Where, accesses
 from fuseflow.compiler.fills import rounded
 from fuseflow.compiler.iterate import Coiteration
@@ -174,6 +174,7 @@ class _Lowering:
                 self.problem.background(section) or 0,
             )
             self.nests[id(nest.runnings[key])] = inner
+            check_size(len(self.nests))
         return nest.runnings[key]
 
     def _iterate(

@@ -310,7 +310,13 @@ class _Region:
         """Choose an order whose FIFOs keep to the budget; recompute what would wait too long."""
         reason: CapacityError | None = None
         for share in (True, False) if problem.passes.share else (False,):
-            for choice in choose(problem, sizes, indices, self.order, self.priority, share=share):
+            try:
+                choices = choose(problem, sizes, indices, self.order, self.priority, share=share)
+            except LoweringError:
+                if reason is None:
+                    raise
+                break
+            for choice in choices:
                 try:
                     return choice, slack(choice.graph, self.budget, self.floor)
                 except CapacityError as error:

@@ -116,6 +116,8 @@ class _Fork:
         self.fork = fork
         self.branches = {edge for edges in units.units[fork].writes for edge in edges}
         self.counts_tokens = any(units.edges[edge].type.rank for edge in self.branches)
+        self._far: dict[int, dict[int, int]] = {}
+        self._rooms: dict[tuple[int, ...], dict[int, int]] = {}
 
     def needs(self) -> Iterator[tuple[int, int]]:
         """Yield (edge, depth) for every edge on which one branch waits for another."""
@@ -130,30 +132,39 @@ class _Fork:
             for short in meeting:
                 if self.counts_tokens or units.edges[short].type.rank:
                     others = [other for other in meeting if other != short]
-                    yield from self._room(short, others, plain)
+                    yield from self._room(short, others, plain).items()
 
-    def _room(
-        self, short: int, others: list[int], plain: Mapping[int, int]
-    ) -> list[tuple[int, int]]:
+    def _room(self, short: int, others: list[int], plain: Mapping[int, int]) -> dict[int, int]:
         """Return the edges that take what piles up on a short branch, the last one if it can.
 
         Where a fiber waits whose elements the short branch has expanded, it waits above.
         """
+        key = short, *others
+        if key not in self._rooms:
+            self._rooms[key] = self._find_room(short, others, plain)
+        return self._rooms[key]
+
+    def _find_room(self, short: int, others: list[int], plain: Mapping[int, int]) -> dict[int, int]:
         edge = self.units.edges[short]
-        far = self._distances(edge) if self.counts_tokens else plain
+        far = self._behind(short) if self.counts_tokens else plain
         slow = max(far[self.units.edges[other].writer] + self._lag(other, edge) for other in others)
-        here = [(short, slow - plain[edge.writer] + edge.latency + 1)]
-        if edge.gated and here[0][1] <= SHALLOW:
-            return here
+        depth = slow - plain[edge.writer] + edge.latency + 1
+        if edge.gated and depth <= SHALLOW:
+            return {short: depth}
         before = [
             each for each in self.units.units[edge.writer].reads if self._reaches(each, plain)
         ]
         if edge.writer == self.fork or not before:
-            return here
-        above = [place for each in before for place in self._room(each, others, plain)]
-        if not edge.gated or sum(depth for _, depth in above) < here[0][1]:
-            return above
-        return here
+            return {short: depth}
+        above: dict[int, int] = {}
+        for place in before:
+            above |= self._room(place, others, plain)
+        return above if not edge.gated or sum(above.values()) < depth else {short: depth}
+
+    def _behind(self, short: int) -> dict[int, int]:
+        if short not in self._far:
+            self._far[short] = self._distances(self.units.edges[short])
+        return self._far[short]
 
     def _reaches(self, edge: int, distance: Mapping[int, int]) -> bool:
         return self.units.edges[edge].writer in distance

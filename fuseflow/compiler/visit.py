@@ -223,7 +223,7 @@ class _Visiting:
 
     def of(self, node: Node) -> Visit:
         if id(node) not in self._found:
-            self._found[id(node)] = self._of(node)
+            self._found[id(node)] = _tidy(self._of(node))
         return self._found[id(node)]
 
     def _of(self, node: Node) -> Visit:
@@ -312,6 +312,13 @@ def _join(left: Coordinates, right: Coordinates, extras: tuple[Coordinates, ...]
     joined = _join(reduce(Meet, rests[0]), reduce(Meet, rests[1]), extras)
     assert joined.core is not None
     return _meet(core, joined.core, joined.extras)
+
+
+def _tidy(found: Visit) -> Visit:
+    """Keep every cause and extra once: what is shared comes again from each of its readers."""
+    extras = {id(e.source) if isinstance(e, Leaf) else id(e): e for e in found.extras}
+    causes = {id(cause): cause for cause in found.causes}
+    return Visit(found.core, tuple(causes.values()), tuple(extras.values()))
 
 
 def _settle(found: Visit) -> Visit:
