@@ -63,6 +63,8 @@ class _Estimate:
     cost: float = 0.0
     run: set[int] = field(default_factory=set[int])
     shares: dict[tuple[int, str], float] = field(default_factory=dict[tuple[int, str], float])
+    read: dict[int, Sequence[Access]] = field(default_factory=dict[int, Sequence[Access]])
+    folded: dict[int, Sequence[Section]] = field(default_factory=dict[int, Sequence[Section]])
 
     def stored(self, access: Access, index: str) -> float:
         """Return the expected share of an index's coordinates in one fiber of an access."""
@@ -107,11 +109,23 @@ class _Estimate:
                 ]
                 return prod(decisive) if decisive else 1.0 - prod(1.0 - each for each in shares)
 
+    def accesses(self, expr: Expr) -> Sequence[Access]:
+        """Return every access of an expression."""
+        if id(expr) not in self.read:
+            self.read[id(expr)] = tuple(accesses(expr))
+        return self.read[id(expr)]
+
+    def sections(self, expr: Expr) -> Sequence[Section]:
+        """Return the sections of an expression, inner ones first."""
+        if id(expr) not in self.folded:
+            self.folded[id(expr)] = tuple(sections(expr))
+        return self.folded[id(expr)]
+
     def iterate(self, count: float, expr: Expr, index: str, *, complete: bool) -> float:
         """Add one loop variable below `count` coordinates; returns how many there are then."""
         points = count * self.indices[index]
         visited = points * (1.0 if complete else self.share(expr, index))
-        for access in accesses(expr):
+        for access in self.accesses(expr):
             if index in access.indices:
                 share = self.stored(access, index)
                 self.cost += points * share if share < 1.0 else visited
@@ -123,7 +137,7 @@ class _Estimate:
     ) -> float:
         """Add loops below `count` coordinates, and every section where it hangs."""
         for below in range(len(loops) + 1):
-            for section in sections(expr):
+            for section in self.sections(expr):
                 if section.depth == depth + below and id(section) not in self.run:
                     self.run.add(id(section))
                     forced = set(section.loops) if section.complete else set[str]()
