@@ -46,8 +46,11 @@ EXHAUSTIVE = 200
 MOST_LOWERED = 8
 """How many of the cheapest orders are lowered, to choose among their graphs."""
 
-MOST_RANKED = 1500
-"""How many loop orders are looked at in all."""
+WORK = 30_000
+"""Parts of expressions that are placed in orders: the larger a problem, the fewer are looked at."""
+
+LEAST_RANKED = 24
+"""How many loop orders are looked at however large a problem is."""
 
 ACCUMULATE = 2.0
 """Firings of one accumulated value: it is taken once and, at worst, emitted once."""
@@ -175,6 +178,7 @@ def choose(
     priority: Sequence[str] = (),
     *,
     share: bool = True,
+    effort: float = 1.0,
 ) -> list[Choice]:
     """Plan and lower the order given, or the best of all that are allowed.
 
@@ -186,7 +190,7 @@ def choose(
     LoweringError
         The order given cannot be lowered, or no order can; names the reason of the cheapest.
     """
-    search = _Search(problem, sizes, indices)
+    search = _Search(problem, sizes, indices, effort)
     if order is not None:
         search.rank(check_order(problem, order))
     else:
@@ -211,7 +215,7 @@ def choose(
                 Choice(placed, table, graph, forecast(graph, sizes.tensors, sizes.densities))
             )
             lowered += each is placed
-        if lowered == MOST_LOWERED:
+        if lowered >= effort * MOST_LOWERED:
             break
     if found:
         return sorted(found, key=lambda each: (each.forecast.cycles, each.forecast.firings))
@@ -222,8 +226,12 @@ def choose(
 class _Search:
     """Loop orders that have been looked at, with what they cost."""
 
-    def __init__(self, problem: Problem, sizes: Sizes, indices: Mapping[str, int]) -> None:
+    def __init__(
+        self, problem: Problem, sizes: Sizes, indices: Mapping[str, int], effort: float
+    ) -> None:
         self.problem = problem
+        parts = sum(1 for _ in problem.parts())
+        self.limit = max(LEAST_RANKED, int(effort * WORK / parts))
         self.sizes = sizes
         self.indices = indices
         self.reason: LoweringError | None = None
@@ -255,13 +263,13 @@ class _Search:
     def explore(self, priority: Sequence[str]) -> None:
         """Look at every order that is allowed, or climb from the first ones where they are many."""
         allowed = orders(self.problem, priority)
-        for order in islice(allowed, EXHAUSTIVE):
+        for order in islice(allowed, min(EXHAUSTIVE, self.limit)):
             self.rank(order)
         if next(allowed, None) is None:
             return
         before = set(cast("Iterable[tuple[str, str]]", constraints(self.problem, priority).edges))
         best = min(self._costs, key=lambda order: self.rank(order))
-        while len(self._costs) < MOST_RANKED:
+        while len(self._costs) < self.limit:
             better = min(_moved(best, before), key=self.rank, default=best)
             if self.rank(better) >= self.rank(best):
                 return
