@@ -4,7 +4,7 @@ Every access that the loop order forbids reads a copy of its tensor whose levels
 order; a result is stored in that order and converted afterwards.  A program counts these steps.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations
 
@@ -46,15 +46,20 @@ class Repair:
 
 
 def repairs(
-    problem: Problem, sizes: Sizes, order: Sequence[str] | None, priority: Sequence[str] = ()
+    problem: Problem,
+    sizes: Sizes,
+    order: Sequence[str] | None,
+    priority: Sequence[str] = (),
+    only: Collection[str] | None = None,
 ) -> tuple[Repair, ...]:
     """Return problems with the copies that every loop order (or the one given) needs.
 
-    All have the user's priority.  Those of the least conversion come first.
+    All have the user's priority.  Those of the least conversion come first.  With `only` given,
+    no other tensor is converted, and not every problem has an order then.
     """
     orders = _orders(problem.indices, priority) if order is None else (tuple(order),)
     found = [
-        _repair(problem, sizes, each, compressed=compressed)
+        _repair(problem, sizes, each, only, compressed=compressed)
         for each in orders
         for compressed in (False, True)
     ]
@@ -72,14 +77,22 @@ def _orders(indices: Sequence[str], priority: Sequence[str]) -> Iterator[tuple[s
             yield order
 
 
-def _repair(problem: Problem, sizes: Sizes, order: Sequence[str], *, compressed: bool) -> Repair:
+def _repair(
+    problem: Problem,
+    sizes: Sizes,
+    order: Sequence[str],
+    only: Collection[str] | None,
+    *,
+    compressed: bool,
+) -> Repair:
     """Repair a problem for an order; `compressed` results have no dense level to be filled."""
     copies: dict[tuple[str, Format], Copy] = {}
     taken = set(problem.formats)
 
     def copied(access: Access) -> Access:
         form = in_loop_order(access, problem.formats[access.tensor].levels, order)
-        if form == problem.formats[access.tensor]:
+        fixed = only is not None and access.tensor not in only
+        if fixed or form == problem.formats[access.tensor]:
             return access
         key = access.tensor, form
         if key not in copies:
@@ -94,6 +107,8 @@ def _repair(problem: Problem, sizes: Sizes, order: Sequence[str], *, compressed:
     results = tuple(replace(each, value=rewrite(each.value)) for each in problem.results)
     formats = {**problem.formats, **{copy.name: copy.format for copy in copies.values()}}
     for target in problem.targets:
+        if only is not None and target.tensor not in only:
+            continue
         levels = formats[target.tensor].levels
         if compressed:
             levels = (LevelKind.COMPRESSED,) * len(levels)

@@ -40,6 +40,8 @@ from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
 
 ALL_PASSES = Passes()
+CONVERSION = 3
+"""Cycles per stored entry that a conversion is expected to take: a counting sort by one mode."""
 ITERATIONS = ("factored", "global")
 
 
@@ -161,6 +163,7 @@ def compile_region(
     capacities: Mapping[str, Capacity] | None = None,
     fills: Mapping[str, Number] | None = None,
     auto_convert: bool = False,
+    convertible: Collection[str] = (),
     keep_explicit: bool = False,
     passes: Passes = ALL_PASSES,
     budget: int = DEFAULT_BUDGET,
@@ -189,6 +192,8 @@ def compile_region(
         Share of the loop orders that are looked at, of those that would be.
     formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, passes
         See `compile_statement`.
+    convertible : collection of str
+        Tensors that may be converted in any case.
     budget, floor, value, name
         See `compile_statement`.
 
@@ -230,14 +235,15 @@ def compile_region(
     nested = _nested(problem)
     if iteration == "global":
         problem, nested = nested or problem, None
+    only = None if auto_convert else convertible
     try:
-        return region.compile(problem, convert=auto_convert)
+        return region.compile(problem, only)
     except LoweringError as refusal:
         # What factoring cannot place in an order, the single nest often can.
         if nested is None:
             raise
         try:
-            return region.compile(nested, convert=auto_convert)
+            return region.compile(nested, only)
         except LoweringError:
             raise refusal from None
 
@@ -300,18 +306,21 @@ class _Region:
     name: str
     effort: float
 
-    def compile(self, problem: Problem, *, convert: bool) -> Lowered:
-        """Compile for the best order, with copies of operands where there must and may be."""
+    def compile(self, problem: Problem, only: Collection[str] | None) -> Lowered:
+        """Compile for the best order, with copies of operands where there must and may be.
+
+        Of any, or of some only.
+        """
         indices = index_sizes(problem, self.sizes)
         try:
             return self._lower(problem, problem, self.sizes, indices, ())
         except LoweringError:
-            if not convert:
+            if only is not None and not only:
                 raise
         if self.order is not None:
             check_names(problem, self.order)
         reason: LoweringError | None = None
-        for repair in repairs(problem, self.sizes, self.order, self.priority):
+        for repair in repairs(problem, self.sizes, self.order, self.priority, only):
             sizes = _with_copies(self.sizes, repair)
             try:
                 return self._lower(problem, repair.problem, sizes, indices, repair.copies)
@@ -329,6 +338,8 @@ class _Region:
         copies: tuple[Copy, ...],
     ) -> Lowered:
         choice, graph = self._choose(problem, sizes, indices)
+        known = [sizes.tensors[copy.name] for copy in copies if copy.name in sizes.tensors]
+        conversion = sum(CONVERSION * max(each.positions[-1:], default=1) for each in known)
         return Lowered(
             replace(graph, name=self.name or asked.targets[-1].tensor),
             self.statements,
@@ -339,7 +350,7 @@ class _Region:
             dict(problem.formats),
             copies,
             {target.tensor: asked.formats[target.tensor] for target in asked.targets},
-            choice.forecast,
+            replace(choice.forecast, cycles=choice.forecast.cycles + conversion),
             choice.table.kept(graph.nodes),
         )
 

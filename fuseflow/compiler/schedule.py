@@ -260,8 +260,13 @@ class Scheduler:
         stop: int,
         known: Mapping[str, Expected],
         chosen: Mapping[str, Format],
+        *,
+        convert: bool = True,
     ) -> Lowered:
-        """Compile a region, given what earlier ones store and how tensors are stored."""
+        """Compile a region, given what earlier ones store and how tensors are stored.
+
+        What crosses regions may be converted, where no order suits how it is stored.
+        """
         program = self.program
         statements = program.statements[start:stop]
         stored = self._stored(start, stop)
@@ -280,6 +285,7 @@ class Scheduler:
             stored,
             _only(chosen, {*stored, *(name for name in read if name not in tensors)}),
             tensors=_only(tensors, read),
+            convertible=read & known.keys() if convert else (),
             dims=_only(self.dims, indices),
             priority=(marked.order if marked else ()) or program.order,
             capacities=_only(capacities, {*read, *stored}),
@@ -325,7 +331,7 @@ class _Spans:
             for stop in range(start + 2, min(self.count, start + LONGEST) + 1):
                 apart += self.costs[stop - 1, stop]
                 try:
-                    lowered = scheduler.region(start, stop, known, chosen)
+                    lowered = scheduler.region(start, stop, known, chosen, convert=False)
                 except (LoweringError, CapacityError):
                     continue
                 self.costs[start, stop] = lowered.forecast.cycles
