@@ -147,7 +147,7 @@ class Fold:
         return apply(self.op, self.inside, self.flags, older, newer)
 
     def totals(self, addends: Numbers, groups: Words, count: int) -> Numbers:
-        """Fold the numbers of each group in order: the n-th of every group in one step.
+        """Fold the numbers of each group in order, the n-th of every group in one step.
 
         Parameters
         ----------
@@ -158,9 +158,11 @@ class Fold:
             How many groups there are; those without a number give ``first``.
         """
         sizes = np.bincount(groups, minlength=count)
+        by_group = addends[np.argsort(groups, kind="stable")]
+        if self.op == "add" and not self.inside.is_float:
+            return self._integer_sums(by_group, sizes)
         largest_first = np.argsort(-sizes, kind="stable")
         starts = (np.cumsum(sizes) - sizes)[largest_first]
-        by_group = addends[np.argsort(groups, kind="stable")]
         totals = np.full(count, self.first, addends.dtype)
         # How many groups have an n-th number, and at last none.
         reach = count - np.cumsum(np.bincount(sizes))
@@ -169,6 +171,16 @@ class Fold:
         found = np.empty_like(totals)
         found[largest_first] = totals
         return found
+
+    def _integer_sums(self, by_group: Numbers, sizes: Words) -> Numbers:
+        """Return wrapping sums, which no order changes.
+
+        Partial sums are exact in int64; the first to leave the range is the first that wraps.
+        """
+        ends, upto = np.cumsum(sizes), np.append(0, np.cumsum(by_group))
+        partial = upto[1:] - np.repeat(upto[ends - sizes], sizes)
+        sums = np.append(rounded(self.inside, partial, self.flags), 0)
+        return sums[np.where(sizes > 0, ends - 1, -1)]
 
     def words(self, totals: Numbers) -> Words:
         """Return the words of results."""

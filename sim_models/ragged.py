@@ -94,7 +94,7 @@ def owners(lengths: Words) -> Words:
 
 def positions(lengths: Words) -> Words:
     """Return where in its fiber each element is."""
-    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def check_aligned(levels: int, first: Ragged, *others: Ragged) -> None:
