@@ -126,6 +126,13 @@ def fiber_keys(left: Ragged, right: Ragged) -> tuple[Words, Words, int]:
     return (*(side.fibers() * span + side.fields[0] for side in (left, right)), span)
 
 
+def distinct(keys: Words) -> Words:
+    """Return the different ones of keys, ascending."""
+    # Sorting is faster than the hash table of np.unique.
+    ordered = np.sort(keys)
+    return ordered[np.diff(ordered, prepend=-1) != 0]
+
+
 def find(keys: Words, among: Words) -> Words:
     """Return the last place of every key among others, and their number where it is not there."""
     # Keys are not negative: what is below the first is found at the end, where nothing is.

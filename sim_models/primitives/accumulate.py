@@ -48,7 +48,7 @@ from sim_models.cycle.touched import (
     touch,
 )
 from sim_models.cycle.words import fold_words, form
-from sim_models.ragged import Mask, Ragged, Words, check_aligned, owners
+from sim_models.ragged import Mask, Ragged, Words, check_aligned, distinct, owners
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     node.flags.range |= not inside.all()
     keys, addends = keys[inside], numbers(fold.addend, vals.fields[0][inside])
     dense = node.params["mode"] == "dense"
-    touched = np.arange(len(rows) * sizes[-1]) if dense else np.unique(keys)
+    touched = np.arange(len(rows) * sizes[-1]) if dense else distinct(keys)
     groups = np.searchsorted(touched, keys)
     totals = fold.totals(addends, groups, len(touched))
     untouched = np.bincount(groups, minlength=len(touched)) == 0

@@ -27,7 +27,7 @@ from sim_models.cycle.merge import (
     merge,
 )
 from sim_models.cycle.words import field_type, raw
-from sim_models.ragged import NULL_REF, Ragged, check_aligned, fiber_keys, find
+from sim_models.ragged import NULL_REF, Ragged, check_aligned, distinct, fiber_keys, find
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     left, right = inputs["left"], inputs["right"]
     check_aligned(left.rank - 1, left, right)
     *keys, span = fiber_keys(left, right)
-    either = np.unique(np.concatenate(keys))
+    either = distinct(np.concatenate(keys))
     counts = np.bincount(either // span, minlength=len(left.lengths[-1]))
     fields = [either % span]
     for side, among in zip(("left", "right"), keys, strict=True):

@@ -14,7 +14,7 @@ from fuseflow.samml.streams import Kind
 from fuseflow.samml.values import Number, ValueType
 from sim_models.arithmetic import Fold, apply, numbers, rounded, words
 from sim_models.storage import Flags
-from tests.sim_models.words import FOLDS, TYPES, edge_words
+from tests.sim_models.words import FLOATS, FOLDS, TYPES, edge_words
 
 
 def quotient(a: Number, b: Number) -> float:
@@ -97,9 +97,7 @@ def test_operations(value: ValueType, op: str, data: st.DataObject) -> None:
     assert many == one
 
 
-@pytest.mark.parametrize(
-    "value", [value for value in TYPES if value.is_float], ids=lambda v: v.name
-)
+@pytest.mark.parametrize("value", FLOATS, ids=lambda value: value.name)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_any_float64_is_rounded_at_once(value: ValueType, data: st.DataObject) -> None:

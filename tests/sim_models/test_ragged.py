@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fuseflow.samml.errors import TokenError
-from sim_models.ragged import Ragged, check_aligned, find
+from sim_models.ragged import Ragged, check_aligned, distinct, find
 from tests.sim_models.harness import random_cases
 from tests.strategies import random_nested
 
@@ -30,6 +30,7 @@ def test_keys_are_found_where_they_were_last(rng: random.Random) -> None:
     places = {key: place for place, key in enumerate(among)}
     found = find(np.array(keys, np.int64), np.array(among, np.int64))
     assert found.tolist() == [places.get(key, len(among)) for key in keys]
+    assert distinct(np.array(among, np.int64)).tolist() == sorted(places)
 
 
 def test_streams_must_be_alike_only_in_the_levels_that_are_asked_for() -> None:
