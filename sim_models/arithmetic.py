@@ -1,169 +1,119 @@
-"""Arithmetic on words for the golden meaning: exact numbers, rounded once.
+"""Arithmetic on arrays of words for the golden meaning: exact numbers, rounded once.
 
-Numbers are Python's integers and float64, which holds the product of two significands of 24
-bits; a sum that float64 rounds is then rounded as if at once, since 53 >= 2 * 24 + 2
+Numbers are int64 and float64, which holds the product of two significands of 24 bits; a sum that
+float64 rounds is then rounded as if at once, since 53 >= 2 * 24 + 2
 (S. A. Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995).
 """
 
-import math
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any
+
+import numpy as np
 
 from fuseflow.samml.streams import Kind
 from fuseflow.samml.values import Number, ValueType
-from sim_models.functions import quotient
+from sim_models.functions import FUNCTIONS, Numbers
+from sim_models.ragged import Words
 from sim_models.storage import Flags
 
-Read = Callable[[int], Number]
-Write = Callable[[Number], int]
-Convert = Callable[[int], int]
-Combine = Callable[[int, int], int]
-
-PATTERNS = {
-    "fp32": (Struct("<I"), Struct("<f"), 0),
-    "fp16": (Struct("<H"), Struct("<e"), 0),
-    "bf16": (Struct("<I"), Struct("<f"), 16),
+PATTERNS: dict[str, tuple[Any, Any, int]] = {
+    "fp32": (np.uint32, np.float32, 0),
+    "fp16": (np.uint16, np.float16, 0),
+    "bf16": (np.uint32, np.float32, 16),
 }
 """Integer and number of one pattern, and how far a word is shifted to its top."""
 
+IEEE = np.errstate(divide="ignore", invalid="ignore")
+"""Infinities and NaN are numbers like any other."""
 
-def reader(value: ValueType) -> Read:
-    """Return the function from words of a type to numbers; subnormals are zeros."""
+
+@IEEE
+def numbers(value: ValueType, words: Words) -> Numbers:
+    """Return the numbers of words; subnormals are zeros."""
     if not value.is_float:
-        return _same
+        return words
     pattern, number, shift = PATTERNS[value.name]
-    pack, unpack, smallest = pattern.pack, number.unpack, value.smallest
-
-    def read(word: int) -> float:
-        (exact,) = unpack(pack(word << shift))
-        return math.copysign(0.0, exact) if abs(exact) < smallest else exact
-
-    return read
+    return _flushed(value, (words << shift).astype(pattern).view(number).astype(np.float64))
 
 
-def writer(value: ValueType, flags: Flags) -> Write:
-    """Return the function that brings an exact number to a word, noting an overflow."""
-    return _rounder(value, flags) if value.is_float else _wrapper(value, flags)
-
-
-def _wrapper(value: ValueType, flags: Flags) -> Write:
-    low, high = value.low, value.high
-
-    def wrap(exact: Number) -> int:
-        assert isinstance(exact, int)
-        if low <= exact <= high:
-            return exact
-        flags.overflow = True
-        return value.wrap(exact)
-
-    return wrap
-
-
-def _rounder(value: ValueType, flags: Flags) -> Write:
-    smallest, largest = value.smallest, value.largest
-    infinities = {value.encode(value.low), value.encode(value.high)}
-    in_range = _nearest(value)
-
-    def write(exact: Number) -> int:
-        if smallest <= abs(exact) <= largest:
-            return in_range(exact)
-        word = value.encode(exact)
-        if word in infinities and math.isfinite(exact):
-            flags.overflow = True
-        return word
-
-    return write
-
-
-def _nearest(value: ValueType) -> Write:
-    """Return what rounds a number between a type's smallest and largest."""
+def words(value: ValueType, numbers: Numbers) -> Words:
+    """Return the words of numbers that are values of a type."""
+    if not value.is_float:
+        return numbers
     pattern, number, shift = PATTERNS[value.name]
-    if shift:
-        return value.encode
-    pack, unpack = number.pack, pattern.unpack
-
-    def nearest(exact: Number) -> int:
-        return unpack(pack(exact))[0]
-
-    return nearest
+    found = numbers.astype(number).view(pattern).astype(np.int64) >> shift
+    return np.where(np.isnan(numbers), value.nan, found)
 
 
-def _same(word: int) -> int:
-    return word
+def rounded(value: ValueType, exact: Numbers, flags: Flags) -> Numbers:
+    """Bring exact numbers to values of a type, noting an overflow."""
+    if value.fraction is None:
+        low, span = int(value.low), 1 << value.bits
+        found = (exact - low) % span + low
+        flags.overflow |= bool((found != exact).any())
+        return found
+    digits = value.fraction + 1
+    significand, exponent = np.frexp(_flushed(value, exact))
+    nearest = np.ldexp(np.rint(np.ldexp(significand, digits)), exponent - digits)
+    infinite = np.abs(nearest) > value.largest
+    flags.overflow |= bool((infinite & np.isfinite(exact)).any())
+    return np.where(infinite, np.copysign(np.inf, nearest), nearest)
 
 
-def converter(of: ValueType, to: ValueType, flags: Flags) -> Convert:
-    """Return the function from words of one type to words of another."""
-    if of == to and not of.is_float:
-        return _same
-    read, write = reader(of), writer(to, flags)
-
-    def convert(word: int) -> int:
-        return write(read(word))
-
-    return convert
+def _flushed(value: ValueType, exact: Numbers) -> Numbers:
+    """Replace what is below the smallest normal number by a zero of its sign."""
+    return np.where(np.abs(exact) < value.smallest, np.copysign(0.0, exact), exact)
 
 
-def _greater(a: Number, b: Number) -> Number:
-    if a != a or b != b:
-        return math.nan
-    if a == b:
-        return b if math.copysign(1.0, a) < 0 else a
-    return max(a, b)
+def _greater(a: Numbers, b: Numbers) -> Numbers:
+    first = np.isnan(a) | (a > b) | ((a == b) & ~np.signbit(a))
+    return np.where(first, a, b)
 
 
-def _smaller(a: Number, b: Number) -> Number:
+def _smaller(a: Numbers, b: Numbers) -> Numbers:
     return -_greater(-a, -b)
 
 
-EXACT: dict[str, Callable[[Number, Number], Number]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": quotient,
+EXACT: dict[str, Callable[..., Numbers]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
     "max": _greater,
     "min": _smaller,
+    **FUNCTIONS,
 }
 
 
-def operation(op: str, of: ValueType, to: ValueType, flags: Flags) -> Combine:
-    """Return an operation on words of one type that gives words of another, rounded once."""
-    exact, write = EXACT[op], writer(to, flags)
-    if not of.is_float:
-
-        def combine(a: int, b: int) -> int:
-            return write(exact(a, b))
-    else:
-        read = reader(of)
-
-        def combine(a: int, b: int) -> int:
-            return write(exact(read(a), read(b)))
-
-    return combine
+@IEEE
+def apply(op: str, to: ValueType, flags: Flags, *operands: Numbers) -> Numbers:
+    """Return the result of an operation, rounded once to a type."""
+    return rounded(to, EXACT[op](*operands), flags)
 
 
 @dataclass(frozen=True)
 class Fold:
-    """How words of one kind are folded to a word of the graph's value type.
+    """How numbers are folded to one of the graph's value type.
 
     Attributes
     ----------
-    widen, narrow : callable
-        From a word to the type of partial results, and from there to the result.
-    combine : callable
+    op : str
         Folds two partial results, the older one first.
-    first, nothing : int
-        The partial result before the first word, and the one of no words.
+    addend, inside, result : ValueType
+        Of what is folded, of partial results, and of the result.
+    first, nothing : int or float
+        The partial result before the first number, and the one of no numbers.
+    flags : Flags
     """
 
-    widen: Convert
-    narrow: Convert
-    combine: Combine
-    first: int
-    nothing: int
+    op: str
+    addend: ValueType
+    inside: ValueType
+    result: ValueType
+    first: Number
+    nothing: Number
+    flags: Flags
 
     @classmethod
     def of(cls, params: Mapping[str, Any], value: ValueType, kind: Kind, flags: Flags) -> "Fold":
@@ -180,13 +130,58 @@ class Fold:
         flags : Flags
         """
         op = params["op"]
-        inside = value.wide if op == "sum" else value
         identity = value.identity(op)
         return cls(
-            widen=converter(value.wide if kind is Kind.SUM else value, inside, flags),
-            narrow=converter(inside, value.wide if params["wide"] else value, flags),
-            combine=operation("add" if op == "sum" else op, inside, inside, flags),
+            op="add" if op == "sum" else op,
+            addend=value.wide if kind is Kind.SUM else value,
+            inside=value.wide if op == "sum" else value,
+            result=value.wide if params["wide"] else value,
             # x + -0 is x for every x, x + +0 is not for -0.
-            first=inside.encode(-0.0 if op == "sum" else identity),
-            nothing=inside.encode(identity),
+            first=-0.0 if op == "sum" else identity,
+            nothing=identity,
+            flags=flags,
         )
+
+    def combine(self, older: Numbers, newer: Numbers) -> Numbers:
+        """Fold partial results, pair by pair."""
+        return apply(self.op, self.inside, self.flags, older, newer)
+
+    def totals(self, addends: Numbers, groups: Words, count: int) -> Numbers:
+        """Fold the numbers of each group in order, the n-th of every group in one step.
+
+        Parameters
+        ----------
+        addends : ndarray
+        groups : ndarray of int
+            The group of each.
+        count : int
+            How many groups there are; those without a number give ``first``.
+        """
+        sizes = np.bincount(groups, minlength=count)
+        by_group = addends[np.argsort(groups, kind="stable")]
+        if self.op == "add" and not self.inside.is_float:
+            return self._integer_sums(by_group, sizes)
+        largest_first = np.argsort(-sizes, kind="stable")
+        starts = (np.cumsum(sizes) - sizes)[largest_first]
+        totals = np.full(count, self.first, addends.dtype)
+        # How many groups have an n-th number, and at last none.
+        reach = count - np.cumsum(np.bincount(sizes))
+        for n, some in enumerate(reach.tolist()):
+            totals[:some] = self.combine(totals[:some], by_group[starts[:some] + n])
+        found = np.empty_like(totals)
+        found[largest_first] = totals
+        return found
+
+    def _integer_sums(self, by_group: Numbers, sizes: Words) -> Numbers:
+        """Return wrapping sums, which no order changes.
+
+        Partial sums are exact in int64; the first to leave the range is the first that wraps.
+        """
+        ends, upto = np.cumsum(sizes), np.append(0, np.cumsum(by_group))
+        partial = upto[1:] - np.repeat(upto[ends - sizes], sizes)
+        sums = np.append(rounded(self.inside, partial, self.flags), 0)
+        return sums[np.where(sizes > 0, ends - 1, -1)]
+
+    def words(self, totals: Numbers) -> Words:
+        """Return the words of results."""
+        return words(self.result, rounded(self.result, totals, self.flags))

@@ -1,25 +1,27 @@
 """The golden meaning of a graph: nested lists in, nested lists out, node by node.
 
-Independent of the cycle model: nothing here knows of tokens, cycles or edges.
+Independent of the cycle model: nothing here knows of tokens, cycles or edges.  Between the nodes
+nested lists are flat arrays.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import cast
 
 from fuseflow.samml.catalog import CATALOG
 from fuseflow.samml.check import infer
 from fuseflow.samml.errors import SimulationError, TokenError
-from fuseflow.samml.graph import Graph, Node
+from fuseflow.samml.graph import Graph, Node, TensorDecl
 from fuseflow.samml.image import TensorImage
 from fuseflow.samml.streams import StreamType
 from fuseflow.samml.tokens import Nested
-from sim_models.nested import columns
+from sim_models.ragged import Ragged
 from sim_models.results import result_images
 from sim_models.storage import Flags, NodeView, Shapes, Storage
 
-Meaning = Callable[[NodeView, Mapping[str, Nested]], dict[str, Nested]]
+Meaning = Callable[[NodeView, Mapping[str, Ragged]], dict[str, Ragged]]
 
 
 @dataclass(frozen=True)
@@ -30,16 +32,21 @@ class GoldenResult:
     ----------
     outputs : dict of str to TensorImage
         The result tensors.
-    streams : dict of (node, output) to list of Nested
-        The consecutive streams of every output; leaves are tuples of field values.
+    flat : dict of (node, output) to Ragged
+        The consecutive streams of every output.
     types : dict of (node, output) to StreamType
     flags : Flags
     """
 
     outputs: dict[str, TensorImage]
-    streams: dict[tuple[str, str], list[Nested]]
+    flat: dict[tuple[str, str], Ragged]
     types: dict[tuple[str, str], StreamType]
     flags: Flags
+
+    @cached_property
+    def streams(self) -> dict[tuple[str, str], list[Nested]]:
+        """The same as nested lists, whose leaves are tuples of field values."""
+        return {key: streams.nested() for key, streams in self.flat.items()}
 
 
 def meaning_of(primitive: str) -> Meaning:
@@ -77,7 +84,7 @@ def evaluate(
     storage = Storage.of(graph, images, shapes)
     inferred = infer(graph)
     flags = Flags()
-    found: dict[tuple[str, str], list[Nested]] = {}
+    found: dict[tuple[str, str], Ragged] = {}
     types: dict[tuple[str, str], StreamType] = {}
     arrays: dict[tuple[str, int, str], list[int]] = {}
     for node in graph.nodes:
@@ -90,89 +97,70 @@ def evaluate(
             storage,
             flags,
         )
-        results = _run_node(node, view, _inputs(node, found, types, streams or {}))
+        if node.primitive == "source":
+            inputs = {"recorded": _recorded(view, streams or {})}
+        else:
+            inputs = _inputs(node, found, types)
+        results = _run_node(node, view, inputs)
         for output, type_ in view.outputs.items():
-            found[node.name, output] = [result[output] for result in results]
+            found[node.name, output] = results[output]
             types[node.name, output] = type_
         if node.primitive in ("write_crd", "write_val"):
-            _store(node, results, arrays)
-    _check_capacity(graph, arrays, flags)
+            tensor = graph.tensor(str(node.params["tensor"]))
+            arrays |= _stored(tensor, node.params.get("level", -1), results, flags)
     return GoldenResult(result_images(storage, arrays), found, types, flags)
+
+
+def _recorded(view: NodeView, streams: Mapping[str, Sequence[Nested]]) -> Ragged:
+    """Return what a source plays."""
+    if view.name not in streams:
+        raise SimulationError(f"source '{view.name}': no streams were given for it")
+    type_ = view.outputs["out"]
+    return Ragged.of_nested(streams[view.name], type_.rank, len(type_.fields))
 
 
 def _inputs(
     node: Node,
-    found: Mapping[tuple[str, str], list[Nested]],
+    found: Mapping[tuple[str, str], Ragged],
     types: Mapping[tuple[str, str], StreamType],
-    recorded: Mapping[str, Sequence[Nested]],
-) -> list[dict[str, Nested]]:
-    """Return the inputs of a node, once per consecutive stream."""
-    if node.primitive == "source":
-        if node.name not in recorded:
-            raise SimulationError(f"source '{node.name}': no streams were given for it")
-        return [{"recorded": nested} for nested in recorded[node.name]]
-    if not node.inputs:
-        return [{}]
-    ports: dict[str, list[Nested]] = {}
+) -> dict[str, Ragged]:
+    """Return the inputs of a node by port, with the fields that it reads."""
+    ports: dict[str, Ragged] = {}
     for edge in node.inputs:
         key = edge.node, edge.output
-        picked = tuple(types[key].names.index(name) for name in edge.fields)
-        if picked == tuple(range(len(types[key].fields))):
-            ports[edge.port] = found[key]
-        else:
-            rank = types[key].rank
-            ports[edge.port] = [columns(stream, rank, picked) for stream in found[key]]
-    if len({len(streams) for streams in ports.values()}) > 1:
+        picked = [types[key].names.index(name) for name in edge.fields]
+        ports[edge.port] = Ragged(found[key].lengths, found[key].fields[picked])
+    if len({streams.streams for streams in ports.values()}) > 1:
         raise SimulationError(f"node '{node.name}': its inputs have different numbers of streams")
-    return [dict(zip(ports, each, strict=True)) for each in zip(*ports.values(), strict=True)]
+    return ports
 
 
-def _run_node(
-    node: Node, view: NodeView, inputs: Sequence[dict[str, Nested]]
-) -> list[dict[str, Nested]]:
-    meaning = meaning_of(node.primitive)
+def _run_node(node: Node, view: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     try:
-        return [meaning(view, streams) for streams in inputs]
+        return meaning_of(node.primitive)(view, inputs)
     except TokenError as error:
         raise SimulationError(
             f"node '{node.name}': its input streams do not belong together: {error}"
         ) from None
 
 
-def _store(
-    node: Node,
-    results: Sequence[Mapping[str, Nested]],
-    arrays: dict[tuple[str, int, str], list[int]],
-) -> None:
-    """Append what a writer stores of consecutive streams."""
-    tensor, level = str(node.params["tensor"]), node.params.get("level", -1)
+def _stored(
+    tensor: TensorDecl, level: object, results: Mapping[str, Ragged], flags: Flags
+) -> dict[tuple[str, int, str], list[int]]:
+    """Return what a writer stores; drop what an array cannot hold, and note it."""
     assert isinstance(level, int)
-    if node.primitive == "write_val":
-        arrays[tensor, -1, "val"] = [val for result in results for val in result["val"]]
-        return
-    seg, crd = [0], list[int]()
-    for result in results:
-        seg += [len(crd) + word for word in result["seg"][1:]]
-        crd += result["crd"]
-    arrays[tensor, level, "seg"] = seg
-    arrays[tensor, level, "crd"] = crd
-
-
-def _check_capacity(
-    graph: Graph, arrays: dict[tuple[str, int, str], list[int]], flags: Flags
-) -> None:
-    """Drop what a result array cannot hold, and note it; segments count what is stored."""
-    for (name, level, which), array in arrays.items():
-        tensor = graph.tensor(name)
+    arrays: dict[tuple[str, int, str], list[int]] = {}
+    for which, scalars in results.items():
+        (array,) = scalars.fields
         match which:
             case "seg":
-                words = tensor.parents(level) + 1
+                # Segments count what is stored.
+                array = array.clip(max=tensor.positions[level])
+                room = tensor.parents(level) + 1
             case "crd":
-                words = tensor.positions[level]
+                room = tensor.positions[level]
             case _:
-                words = tensor.words
-        if len(array) > words:
-            flags.capacity = True
-            del array[words:]
-        if which == "seg":
-            array[:] = [min(count, tensor.positions[level]) for count in array]
+                room = tensor.words
+        flags.capacity |= len(array) > room
+        arrays[tensor.name, level, which] = array[:room].tolist()
+    return arrays

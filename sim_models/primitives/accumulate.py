@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fuseflow.samml.catalog import fold_latency
 from fuseflow.samml.graph import Extent
-from fuseflow.samml.tokens import Nested
-from sim_models.arithmetic import Fold
+from sim_models.arithmetic import Fold, numbers
 from sim_models.cycle.arith import combine, convert
 from sim_models.cycle.edges import fail, head, issue, pop, slot
 from sim_models.cycle.firing import fire
@@ -48,7 +48,7 @@ from sim_models.cycle.touched import (
     touch,
 )
 from sim_models.cycle.words import fold_words, form
-from sim_models.nested import aligned, map_fibers
+from sim_models.ragged import Mask, Ragged, Words, check_aligned, distinct, owners
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -69,66 +69,44 @@ S_SENT = U_STATE
 # --- golden meaning --------------------------------------------------------------------
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Fold every row's payloads by coordinate."""
-    kind = node.inputs["val"].fields[0].kind
-    fold = Fold.of(node.params, node.value, kind, node.flags)
-    above = node.rank("crd") - node.params["kept"] - 1
-    if node.params["kept"] == 1:
-        vectors = partial(_fold_vectors, node, fold)
-        return {"out": map_fibers(vectors, above, inputs["crd"], inputs["val"])}
-    matrices = map_fibers(
-        partial(_fold_matrices, node, fold), above, inputs["outer"], inputs["crd"], inputs["val"]
-    )
+    crds, vals = inputs["crd"], inputs["val"]
+    check_aligned(crds.rank, crds, vals)
+    fold = Fold.of(node.params, node.value, node.inputs["val"].fields[0].kind, node.flags)
+    sizes = [node.storage.size(extent) for extent in node.params["size"]]
+    above = crds.lengths[: -1 - len(sizes)]
+    rows = crds.lengths[len(above)]
+    keys, inside = _keys(rows, sizes, inputs)
+    node.flags.range |= not inside.all()
+    keys, addends = keys[inside], numbers(fold.addend, vals.fields[0][inside])
+    dense = node.params["mode"] == "dense"
+    touched = np.arange(len(rows) * sizes[-1]) if dense else distinct(keys)
+    groups = np.searchsorted(touched, keys)
+    totals = fold.totals(addends, groups, len(touched))
+    untouched = np.bincount(groups, minlength=len(touched)) == 0
+    val = fold.words(np.where(untouched, fold.nothing, totals))
+    outer, crd = np.divmod(touched, sizes[-1])
+    if len(sizes) == 1:
+        counts = np.bincount(outer, minlength=len(rows))
+        return {"out": Ragged((*above, counts), np.stack([crd, val]))}
+    outer, counts = np.unique(outer, return_counts=True)
+    row, outer_crd = np.divmod(outer, sizes[0])
+    levels = (*above, np.bincount(row, minlength=len(rows)))
     return {
-        "outer": map_fibers(_outer_coordinates, above, matrices),
-        "out": map_fibers(partial(_inner_pairs, fold), above, matrices),
+        "outer": Ragged(levels, outer_crd[np.newaxis]),
+        "out": Ragged((*levels, counts), np.stack([crd, val])),
     }
 
 
-def _outer_coordinates(matrix: dict[int, dict[int, int]]) -> Nested:
-    return [(outer,) for outer in matrix]
-
-
-def _inner_pairs(fold: Fold, matrix: dict[int, dict[int, int]]) -> Nested:
-    return [_pairs(fold, row) for row in matrix.values()]
-
-
-def _pairs(fold: Fold, row: dict[int, int]) -> Nested:
-    return [(crd, fold.narrow(row[crd])) for crd in sorted(row)]
-
-
-def _fold_vectors(node: NodeView, fold: Fold, crds: Nested, vals: Nested) -> Nested:
-    size = node.storage.size(node.params["size"][0])
-    row: dict[int, int] = {}
-    for crd_fiber, val_fiber in aligned((crds, vals)):
-        for (crd,), (val,) in aligned((crd_fiber, val_fiber)):
-            _add(node, fold, row, crd, val, size)
-    if node.params["mode"] == "dense":
-        row = dict.fromkeys(range(size), fold.nothing) | row
-    return _pairs(fold, row)
-
-
-def _fold_matrices(
-    node: NodeView, fold: Fold, outers: Nested, crds: Nested, vals: Nested
-) -> dict[int, dict[int, int]]:
-    rows, columns = (node.storage.size(extent) for extent in node.params["size"])
-    found: dict[int, dict[int, int]] = {}
-    for outer_fiber, crd_matrix, val_matrix in aligned((outers, crds, vals)):
-        for (outer,), crd_fiber, val_fiber in aligned((outer_fiber, crd_matrix, val_matrix)):
-            for (crd,), (val,) in aligned((crd_fiber, val_fiber)):
-                if outer >= rows:
-                    node.flags.range = True
-                else:
-                    _add(node, fold, found.setdefault(outer, {}), crd, val, columns)
-    return {outer: found[outer] for outer in sorted(found) if found[outer]}
-
-
-def _add(node: NodeView, fold: Fold, row: dict[int, int], crd: int, val: int, size: int) -> None:
-    if crd >= size:
-        node.flags.range = True
-    else:
-        row[crd] = fold.combine(row.get(crd, fold.first), fold.widen(val))
+def _keys(rows: Words, sizes: list[int], inputs: Mapping[str, Ragged]) -> tuple[Words, Mask]:
+    """Return where each payload goes, by row and kept coordinates, and whether that exists."""
+    keys, inside = owners(rows), np.ones(rows.sum(), np.bool_)
+    for port, size in zip(("outer", "crd")[-len(sizes) :], sizes, strict=True):
+        check_aligned(inputs[port].rank, inputs[port], inputs["crd"])
+        fibers, (crd,) = inputs[port].fibers(), inputs[port].fields
+        keys, inside = keys[fibers] * size + crd, inside[fibers] & (crd < size)
+    return keys, inside
 
 
 # --- cycle model -----------------------------------------------------------------------

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
-from sim_models.arithmetic import operation
+import numpy as np
+
+from sim_models.arithmetic import apply, numbers, words
 from sim_models.cycle.arith import ADD, DIV, MAX, MIN, MUL, SUB, combine, combine_as
 from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_PARAMS, U_READS, Memory
 from sim_models.cycle.words import form
-from sim_models.nested import map_fibers
+from sim_models.ragged import Ragged, check_aligned
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -24,18 +25,16 @@ OPS = {"add": ADD, "sub": SUB, "mul": MUL, "div": DIV, "max": MAX, "min": MIN}
 P_OP, P_OF, P_TO, P_RELU = range(U_PARAMS, U_PARAMS + 4)
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Combine the operands element by element."""
-    result = node.value.wide if node.params["wide"] else node.value
-    combine = operation(node.params["op"], node.value, result, node.flags)
-    larger, zero = operation("max", result, result, node.flags), result.encode(0)
-    relu = node.params["relu"]
-
-    def apply(a: tuple[int], b: tuple[int]) -> tuple[int]:
-        word = combine(a[0], b[0])
-        return (larger(word, zero) if relu else word,)
-
-    return {"out": map_fibers(apply, node.rank("a"), inputs["a"], inputs["b"])}
+    a, b = inputs["a"], inputs["b"]
+    check_aligned(a.rank, a, b)
+    op, result = node.params["op"], node.value.wide if node.params["wide"] else node.value
+    operands = (numbers(node.value, operand.fields[0]) for operand in (a, b))
+    found = apply(op, result, node.flags, *operands)
+    if node.params["relu"]:
+        found = apply("max", result, node.flags, found, np.zeros_like(found))
+    return {"out": a.like(words(result, found))}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
+import numpy as np
+
 from sim_models.cycle.edges import head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -19,7 +20,7 @@ from sim_models.cycle.layout import (
     U_READS,
     Memory,
 )
-from sim_models.nested import map_fibers
+from sim_models.ragged import NULL_REF, Ragged
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -29,22 +30,16 @@ if TYPE_CHECKING:
 P_ARRAY, P_LENGTH, P_FILL = U_PARAMS, U_PARAMS + 1, U_PARAMS + 2
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Replace every ref by the value there, and null by the fill."""
     tensor = node.params["tensor"]
-    vals = [(int(val),) for val in node.storage.vals(tensor)]
-    fill = (node.value.encode(node.storage.fill(tensor)),)
-
-    def load(leaf: tuple[int | None]) -> tuple[int]:
-        (ref,) = leaf
-        if ref is None:
-            return fill
-        if ref >= len(vals):
-            node.flags.range = True
-            return fill
-        return vals[ref]
-
-    return {"out": map_fibers(load, node.rank("ref"), inputs["ref"])}
+    vals = np.asarray(node.storage.vals(tensor), np.int64)
+    fill = node.value.encode(node.storage.fill(tensor))
+    (ref,) = inputs["ref"].fields
+    outside = ref >= len(vals)
+    node.flags.range |= bool(outside.any())
+    at = np.where(outside | (ref == NULL_REF), len(vals), ref)
+    return {"out": inputs["ref"].like(np.append(vals, fill)[at])}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
+import numpy as np
+
 from sim_models.cycle.edges import fail, head, pop
 from sim_models.cycle.filter import copy_fields, drop, keep
 from sim_models.cycle.firing import fire, settle
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import E_FIELDS, S_SHAPE, U_PARAMS, U_READS, Memory
-from sim_models.nested import map_fibers
+from sim_models.ragged import Ragged, check_aligned
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -21,21 +22,22 @@ if TYPE_CHECKING:
 P_HEIGHT = U_PARAMS
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Keep the outer coordinates, and the inner fibers, that are not empty."""
-    above = node.rank("outer") - 1
-
-    def thin_outer(crds: list[Nested], inner: list[Nested]) -> Nested:
-        return [crd for crd, fiber in zip(crds, inner, strict=True) if fiber]
-
-    def thin_inner(inner: list[Nested]) -> Nested:
-        return [fiber for fiber in inner if fiber]
-
-    outputs = {"outer": map_fibers(thin_outer, above, inputs["outer"], inputs["signal"])}
+    outer, signal = inputs["outer"], inputs["signal"]
+    check_aligned(outer.rank, outer, signal)
+    outputs = {"outer": outer.keep(signal.lengths[outer.rank] > 0)}
     for port in node.outputs:
         if port != "outer":
-            outputs[port] = map_fibers(thin_inner, above, inputs[port])
+            outputs[port] = _thinned(inputs[port], outer.rank)
     return outputs
+
+
+def _thinned(inner: Ragged, depth: int) -> Ragged:
+    """Drop the empty fibers that lie this many levels deep."""
+    counts = inner.lengths[depth]
+    kept = Ragged(inner.lengths[:depth], counts[np.newaxis]).keep(counts > 0)
+    return Ragged((*kept.lengths, kept.fields[0], *inner.lengths[depth + 1 :]), inner.fields)
 
 
 def setup_outer(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

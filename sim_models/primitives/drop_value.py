@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
-from sim_models.arithmetic import reader
+from sim_models.arithmetic import numbers
 from sim_models.cycle.arith import equal
 from sim_models.cycle.edges import fail, head, pop
 from sim_models.cycle.filter import copy_fields, drop, keep
@@ -14,7 +13,7 @@ from sim_models.cycle.firing import settle
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_PARAMS, U_READS, Memory
 from sim_models.cycle.words import form
-from sim_models.nested import map_fibers
+from sim_models.ragged import Ragged, check_aligned
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -24,14 +23,12 @@ if TYPE_CHECKING:
 P_FILL, P_FORM = U_PARAMS, U_PARAMS + 1
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Keep the pairs whose value is not the fill."""
-    fill, read = node.params["fill"], reader(node.value)
-
-    def thin(crds: list[tuple[int]], vals: list[tuple[int]]) -> Nested:
-        return [(crd, val) for (crd,), (val,) in zip(crds, vals, strict=True) if read(val) != fill]
-
-    return {"out": map_fibers(thin, node.rank("crd") - 1, inputs["crd"], inputs["val"])}
+    crds, vals = inputs["crd"], inputs["val"]
+    check_aligned(crds.rank, crds, vals)
+    pairs = crds.like(*crds.fields, *vals.fields)
+    return {"out": pairs.keep(numbers(node.value, vals.fields[0]) != node.params["fill"])}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
 from sim_models.cycle.edges import fail, head
 from sim_models.cycle.firing import complete, fire, fire_insert, hold, settle
 from sim_models.cycle.jit import compiled
@@ -29,7 +28,7 @@ from sim_models.cycle.merge import (
     bundle_fields,
     merge,
 )
-from sim_models.nested import map_fibers
+from sim_models.ragged import Ragged, check_aligned, fiber_keys, find
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -37,14 +36,15 @@ if TYPE_CHECKING:
     from sim_models.cycle.build import Builder
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Keep the common coordinates of every pair of innermost fibers."""
-
-    def match(left: list[tuple[int, ...]], right: list[tuple[int, ...]]) -> Nested:
-        rest = {crd: others for crd, *others in right}
-        return [(crd, *mine, *rest[crd]) for crd, *mine in left if crd in rest]
-
-    return {"out": map_fibers(match, node.rank("left") - 1, inputs["left"], inputs["right"])}
+    left, right = inputs["left"], inputs["right"]
+    check_aligned(left.rank - 1, left, right)
+    mine, others, _ = fiber_keys(left, right)
+    at = find(mine, others)
+    common = at < len(others)
+    kept = left.keep(common)
+    return {"out": kept.like(*kept.fields, *right.fields[1:, at[common]])}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
+import numpy as np
+
 from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -19,7 +20,7 @@ from sim_models.cycle.layout import (
     U_READS,
     Memory,
 )
-from sim_models.nested import map_fibers
+from sim_models.ragged import NULL_REF, Ragged, check_aligned
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -29,17 +30,16 @@ if TYPE_CHECKING:
 P_SIZE, P_PARENT = U_PARAMS, U_PARAMS + 1
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Turn every coordinate into a position of the level."""
-    size = node.size()
-
-    def position(crd: tuple[int], parent: tuple[int | None] = (0,)) -> tuple[int | None]:
-        if crd[0] >= size:
-            node.flags.range = True
-        return (None,) if parent[0] is None else (parent[0] * size + crd[0],)
-
-    ports = ("crd", "parent") if node.params["parent"] else ("crd",)
-    return {"out": map_fibers(position, node.rank("crd"), *(inputs[port] for port in ports))}
+    crds, size = inputs["crd"], node.size()
+    (crd,) = crds.fields
+    node.flags.range |= bool((crd >= size).any())
+    if not node.params["parent"]:
+        return {"out": crds}
+    check_aligned(crds.rank, crds, inputs["parent"])
+    (parent,) = inputs["parent"].fields
+    return {"out": crds.like(np.where(parent == NULL_REF, NULL_REF, parent * size + crd))}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce as fold_left
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fuseflow.samml.streams import Kind
-from fuseflow.samml.tokens import Nested
 from fuseflow.samml.values import ValueType
-from sim_models.arithmetic import Combine, Fold, operation
+from sim_models.arithmetic import Fold, apply, numbers
 from sim_models.cycle.arith import MUL, combine, combine_as, convert
 from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_PARAMS, U_READS, U_STATE, Memory
 from sim_models.cycle.words import fold_words, form
-from sim_models.nested import map_fibers
+from sim_models.functions import Numbers
+from sim_models.ragged import Ragged, check_aligned, positions
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -29,53 +30,40 @@ if TYPE_CHECKING:
 S_COUNT, S_LANES = U_STATE, U_STATE + 1
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Replace every innermost fiber by its fold."""
     op = node.params["op"]
-    stream, rank, kind = _addends(node, inputs)
+    stream, addends, kind = _addends(node, inputs)
     fold = Fold.of(node.params, node.value, kind, node.flags)
-    lanes = _lanes(op, node.value)
-
-    def total(fiber: list[tuple[int]]) -> tuple[int]:
-        words = [fold.widen(val) for (val,) in fiber]
-        sums = [
-            fold_left(fold.combine, words[lane::lanes], fold.first)
-            for lane in range(min(lanes, len(words)))
-        ]
-        if not sums:
-            return (fold.narrow(fold.nothing),)
-        oldest = len(words) % len(sums)
-        return (fold.narrow(_pairwise(fold.combine, sums[oldest:] + sums[:oldest])),)
-
-    return {"out": map_fibers(total, rank - 1, stream)}
+    lanes, counts = _lanes(op, node.value), stream.lengths[-1]
+    count, position = counts[stream.fibers()], positions(counts)
+    # The oldest of the last sums first; lanes without an element hold what changes no sum.
+    lane = np.where(count < lanes, position, (position - count) % lanes)
+    sums = fold.totals(addends, stream.fibers() * lanes + lane, len(counts) * lanes)
+    sums = sums.reshape(len(counts), lanes)
+    while sums.shape[1] > 1:
+        sums = fold.combine(sums[:, 0::2], sums[:, 1::2])
+    totals = np.where(counts == 0, fold.nothing, sums[:, 0])
+    return {"out": Ragged(stream.lengths[:-1], fold.words(totals)[np.newaxis])}
 
 
-def _addends(node: NodeView, inputs: Mapping[str, Nested]) -> tuple[Nested, int, Kind]:
-    """Return the stream of what is folded, its rank, and its kind."""
+def _addends(node: NodeView, inputs: Mapping[str, Ragged]) -> tuple[Ragged, Numbers, Kind]:
+    """Return a stream of the shape of what is folded, its numbers, and their kind."""
     if not node.params["multiply"]:
-        return inputs["val"], node.rank("val"), node.inputs["val"].fields[0].kind
+        stream, kind = inputs["val"], node.inputs["val"].fields[0].kind
+        addend = node.value.wide if kind is Kind.SUM else node.value
+        return stream, numbers(addend, stream.fields[0]), kind
+    a, b = inputs["a"], inputs["b"]
+    check_aligned(a.rank, a, b)
     kind = _product(node.params["op"])
     to = node.value.wide if kind is Kind.SUM else node.value
-    multiply = operation("mul", node.value, to, node.flags)
-
-    def apply(a: tuple[int], b: tuple[int]) -> tuple[int]:
-        return (multiply(a[0], b[0]),)
-
-    rank = node.rank("a")
-    return map_fibers(apply, rank, inputs["a"], inputs["b"]), rank, kind
+    factors = (numbers(node.value, factor.fields[0]) for factor in (a, b))
+    return a, apply("mul", to, node.flags, *factors), kind
 
 
 def _product(op: str) -> Kind:
     """Return the kind of the products that a fold takes."""
     return Kind.SUM if op == "sum" else Kind.VAL
-
-
-def _pairwise(combine: Combine, words: list[int]) -> int:
-    """Combine neighbours in rounds until one is left; an odd last one passes."""
-    while len(words) > 1:
-        odd = words[len(words) // 2 * 2 :]
-        words = [*map(combine, words[0::2], words[1::2]), *odd]
-    return words[0]
 
 
 def _lanes(op: str, value: ValueType) -> int:

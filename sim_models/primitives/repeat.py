@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
 from sim_models.cycle.edges import fail, head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_READS, Memory
-from sim_models.nested import map_fibers
+from sim_models.ragged import Ragged, check_aligned
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -18,13 +17,11 @@ if TYPE_CHECKING:
     from sim_models.cycle.build import Builder
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Put each x in place of every element of its fiber of the signal."""
-
-    def repeat(x: Nested, fiber: Nested) -> Nested:
-        return [x] * len(fiber)
-
-    return {"out": map_fibers(repeat, node.rank("x"), inputs["x"], inputs["signal"])}
+    x, signal = inputs["x"], inputs["signal"]
+    check_aligned(x.rank, x, signal)
+    return {"out": Ragged(signal.lengths, x.fields[:, signal.fibers()])}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
+import numpy as np
+
 from sim_models.cycle.edges import issue
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import U_BUNDLES, U_STATE, U_WAIT, Memory
+from sim_models.ragged import Ragged, scalars
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
     from sim_models.cycle.build import Builder
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Return the one ref."""
-    return {"out": (0,)}
+    return {"out": scalars(np.zeros(1, np.int64))}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
+import numpy as np
+
 from sim_models.cycle.edges import head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -20,7 +21,7 @@ from sim_models.cycle.layout import (
     U_STATE,
     Memory,
 )
-from sim_models.nested import map_fibers
+from sim_models.ragged import NULL_REF, Ragged, owners, positions
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -30,22 +31,20 @@ if TYPE_CHECKING:
 P_ARRAY, P_LENGTH = U_PARAMS, U_PARAMS + 1
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Replace every ref by the fiber of its stored children."""
     tensor, level = node.params["tensor"], node.params["level"]
-    seg, crd = node.storage.seg(tensor, level), node.storage.crd(tensor, level)
-    seg, pairs = [int(word) for word in seg], [(int(c), q) for q, c in enumerate(crd)]
-
-    def children(leaf: tuple[int | None, ...]) -> Nested:
-        (ref,) = leaf
-        if ref is None:
-            return []
-        if ref + 1 >= len(seg):
-            node.flags.range = True
-            return []
-        return pairs[seg[ref] : seg[ref + 1]]
-
-    return {"out": map_fibers(children, node.rank("ref"), inputs["ref"])}
+    seg = np.asarray(node.storage.seg(tensor, level), np.int64)
+    crd = np.asarray(node.storage.crd(tensor, level), np.int64)
+    (ref,) = inputs["ref"].fields
+    outside = ref >= len(seg) - 1
+    node.flags.range |= bool(outside.any())
+    some = ~outside & (ref != NULL_REF)
+    first, end = np.zeros((2, len(ref)), np.int64)
+    first[some], end[some] = seg[ref[some]], seg[ref[some] + 1]
+    counts = np.maximum(np.minimum(end, len(crd)) - first, 0)
+    at = first[owners(counts)] + positions(counts)
+    return {"out": Ragged((*inputs["ref"].lengths, counts), np.stack([crd[at], at]))}
 
 
 def setup_lookup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
+import numpy as np
+
 from sim_models.cycle.edges import head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
@@ -19,7 +20,7 @@ from sim_models.cycle.layout import (
     U_STATE,
     Memory,
 )
-from sim_models.nested import map_fibers
+from sim_models.ragged import NULL_REF, Ragged, owners, positions
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -29,17 +30,18 @@ if TYPE_CHECKING:
 P_SIZE, P_BOUND = U_PARAMS, U_PARAMS + 1
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Replace every ref by the fiber of its children."""
-    size = node.size()
-
-    def children(leaf: tuple[int | None, ...]) -> Nested:
-        if not node.params["bound"]:
-            return [(crd,) for crd in range(size)]
-        (ref,) = leaf
-        return [] if ref is None else [(crd, ref * size + crd) for crd in range(size)]
-
-    return {"out": map_fibers(children, node.rank("ref"), inputs["ref"])}
+    refs, size = inputs["ref"], node.size()
+    counts = np.full(refs.fields.shape[1], size)
+    if not node.params["bound"]:
+        return {"out": Ragged((*refs.lengths, counts), positions(counts)[np.newaxis])}
+    (ref,) = refs.fields
+    counts[ref == NULL_REF] = 0
+    crd = positions(counts)
+    return {
+        "out": Ragged((*refs.lengths, counts), np.stack([crd, ref[owners(counts)] * size + crd]))
+    }
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

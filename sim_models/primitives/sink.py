@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
 from sim_models.cycle.edges import head, pop
 from sim_models.cycle.ends import note_end
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_SHAPE, U_READS, Memory
+from sim_models.ragged import Ragged
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sim_models.cycle.build import Builder
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Return nothing: a sink has no outputs."""
     return {}
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested, encode
+from fuseflow.samml.tokens import encode
 from sim_models.cycle.edges import issue
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import NULL, U_BUNDLES, U_PARAMS, U_STATE, U_WAIT, Memory
+from sim_models.ragged import Ragged
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 P_TOKENS, P_COUNT, P_FIELDS = U_PARAMS, U_PARAMS + 1, U_PARAMS + 2
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Return the recorded stream, which arrives as the input ``recorded``."""
     return {"out": inputs["recorded"]}
 

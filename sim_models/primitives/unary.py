@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
-from fuseflow.samml.values import ValueType
-from sim_models.arithmetic import Convert, operation, reader, writer
+import numpy as np
+
+from fuseflow.samml.values import Number
+from sim_models.arithmetic import apply, numbers, words
 from sim_models.cycle.arith import ADD, EXP, MAX, MIN, MUL, RSQRT, combine
 from sim_models.cycle.edges import head, issue, pop
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_PARAMS, U_READS, Memory
 from sim_models.cycle.words import form
-from sim_models.functions import FUNCTIONS
-from sim_models.nested import map_fibers
-from sim_models.storage import Flags, NodeView
+from sim_models.functions import Numbers
+from sim_models.ragged import Ragged
+from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
     from fuseflow.samml.units import UnitInstance
     from sim_models.cycle.build import Builder
 
-BINARY = {"relu": "max", "scale": "mul", "shift": "add", "max": "max", "min": "min"}
+BINARY = {"scale": "mul", "shift": "add", "max": "max", "min": "min"}
 OPS = {
     "relu": MAX, "scale": MUL, "shift": ADD, "affine": MUL, "max": MAX, "min": MIN,
     "neg": MUL, "abs": MUL, "exp": EXP, "rsqrt": RSQRT,
@@ -34,31 +35,25 @@ THEN = {"affine": OFFSET, "abs": MAGNITUDE}
 P_OP, P_CONSTANT, P_FORM, P_THEN, P_OFFSET = range(U_PARAMS, U_PARAMS + 5)
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Apply the function to every element."""
-    function = _function(node.params, node.value, node.flags)
+    value, constant, offset = node.value, node.params["constant"], node.params["offset"]
+    a = numbers(value, inputs["a"].fields[0])
 
-    def apply(a: tuple[int]) -> tuple[int]:
-        return (function(a[0]),)
+    def step(op: str, a: Numbers, *constants: Number) -> Numbers:
+        second = (numbers(value, np.array([value.encode(number)])) for number in constants)
+        return apply(op, value, node.flags, a, *second)
 
-    return {"out": map_fibers(apply, node.rank("a"), inputs["a"])}
-
-
-def _function(params: Mapping[str, Any], value: ValueType, flags: Flags) -> Convert:
-    """Return the function on words."""
-    op = params["op"]
-    if op == "affine":
-        scale, shift = (
-            _function({"op": step, "constant": params[name]}, value, flags)
-            for step, name in (("scale", "constant"), ("shift", "offset"))
-        )
-        return lambda word: shift(scale(word))
-    if op in BINARY:
-        combine_with = operation(BINARY[op], value, value, flags)
-        constant = value.encode(0 if op == "relu" else params["constant"])
-        return lambda word: combine_with(word, constant)
-    read, exact, write = reader(value), FUNCTIONS[op], writer(value, flags)
-    return lambda word: write(exact(read(word)))
+    match node.params["op"]:
+        case "affine":
+            found = step("add", step("mul", a, constant), offset)
+        case "relu":
+            found = step("max", a, 0)
+        case op if op in BINARY:
+            found = step(BINARY[op], a, constant)
+        case op:
+            found = step(op, a)
+    return {"out": inputs["a"].like(words(value, found))}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
-from fuseflow.samml.tokens import Nested
+import numpy as np
+
 from fuseflow.samml.values import Number
 from sim_models.cycle.edges import fail, head, issue
 from sim_models.cycle.firing import fire
@@ -26,7 +27,7 @@ from sim_models.cycle.merge import (
     merge,
 )
 from sim_models.cycle.words import field_type, raw
-from sim_models.nested import map_fibers
+from sim_models.ragged import NULL_REF, Ragged, check_aligned, distinct, fiber_keys, find
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -36,25 +37,29 @@ if TYPE_CHECKING:
 P_ABSENT = U_PARAMS
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Keep every coordinate of either of each pair of innermost fibers."""
-    no_left, no_right = (_absent(node, side) for side in ("left", "right"))
-
-    def join(left: list[tuple[int, ...]], right: list[tuple[int, ...]]) -> Nested:
-        lefts = {crd: tuple(others) for crd, *others in left}
-        rights = {crd: tuple(others) for crd, *others in right}
-        return [
-            (crd, *lefts.get(crd, no_left), *rights.get(crd, no_right))
-            for crd in sorted(lefts.keys() | rights.keys())
+    left, right = inputs["left"], inputs["right"]
+    check_aligned(left.rank - 1, left, right)
+    *keys, span = fiber_keys(left, right)
+    either = distinct(np.concatenate(keys))
+    counts = np.bincount(either // span, minlength=len(left.lengths[-1]))
+    fields = [either % span]
+    for side, among in zip(("left", "right"), keys, strict=True):
+        at = find(either, among)
+        passengers = inputs[side].fields[1:]
+        fields += [
+            np.append(words, absent)[at]
+            for words, absent in zip(passengers, _absent(node, side), strict=True)
         ]
+    return {"out": Ragged((*left.lengths[:-1], counts), np.stack(fields))}
 
-    return {"out": map_fibers(join, node.rank("left") - 1, inputs["left"], inputs["right"])}
 
-
-def _absent(node: NodeView, side: str) -> tuple[int | None, ...]:
+def _absent(node: NodeView, side: str) -> list[int]:
     """Return what stands for the passengers of a missing side."""
     types = (field_type(node.value, field.kind) for field in node.inputs[side].fields[1:])
-    return tuple(value and value.encode(node.params[side]) for value in types)
+    fill = cast(Number, node.params[side])
+    return [NULL_REF if value is None else value.encode(fill) for value in types]
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

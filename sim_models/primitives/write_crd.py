@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
+import numpy as np
+
 from sim_models.cycle.edges import head, pop
 from sim_models.cycle.ends import append, note_end
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_PARAMS, U_READS, U_STATE, Memory
-from sim_models.nested import fibers
+from sim_models.ragged import Ragged, scalars
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -22,13 +23,11 @@ P_CRD, P_SEG = U_PARAMS, U_PARAMS + 2
 S_CRDS, S_SEGS = U_STATE, U_STATE + 1
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Return the arrays ``seg`` and ``crd``."""
-    seg, stored = [0], list[int]()
-    for fiber in fibers(inputs["crd"], node.rank("crd") - 1):
-        stored += [crd for (crd,) in fiber]
-        seg.append(len(stored))
-    return {"seg": seg, "crd": stored}
+    crds = inputs["crd"]
+    seg = np.append(0, np.cumsum(crds.lengths[-1]))
+    return {"seg": scalars(seg), "crd": scalars(*crds.fields)}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:

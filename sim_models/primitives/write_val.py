@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fuseflow.samml.tokens import Nested
 from sim_models.cycle.edges import head, pop
 from sim_models.cycle.ends import append, note_end
 from sim_models.cycle.firing import fire
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_PARAMS, U_READS, U_STATE, Memory
-from sim_models.nested import fibers
+from sim_models.ragged import Ragged, scalars
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 P_VALS, S_COUNT = U_PARAMS, U_STATE
 
 
-def meaning(node: NodeView, inputs: Mapping[str, Nested]) -> dict[str, Nested]:
+def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Return the array ``val``."""
-    return {"val": [val for (val,) in fibers(inputs["val"], node.rank("val"))]}
+    return {"val": scalars(*inputs["val"].fields)}
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
