@@ -347,6 +347,8 @@ def compile(
     auto_convert: bool = False,
     keep_explicit: bool = False,
     without: Collection[str] = (),
+    iteration: str = "factored",
+    densities: Mapping[str, float] | None = None,
 ) -> Program:
     """Compile a statement, or a program of several.
 
@@ -381,6 +383,11 @@ def compile(
         Let a compressed result store entries that equal its fill.
     without : collection of str
         Passes to leave out (`fuseflow.compiler.passes.Passes`), for comparison.
+    iteration : str
+        ``factored``: every sum iterates its own variables alone; ``global``: one nest of loops
+        for nested sums of products.
+    densities : mapping of str to float, optional
+        Stored share of operands that are not given, for the cost model; 0.1 by default.
 
     Raises
     ------
@@ -398,6 +405,8 @@ def compile(
         auto_convert=auto_convert,
         keep_explicit=keep_explicit,
         without=without,
+        iteration=iteration,
+        densities=densities,
     ).compile(fusion)
 
 
@@ -413,6 +422,8 @@ def prepare(
     auto_convert: bool = False,
     keep_explicit: bool = False,
     without: Collection[str] = (),
+    iteration: str = "factored",
+    densities: Mapping[str, float] | None = None,
 ) -> Prepared:
     """Read a program and its operands, to be compiled in one way or another.
 
@@ -420,7 +431,7 @@ def prepare(
     ----------
     source, *operands, formats, order, dims, capacities, value, fills
         See `compile`.
-    auto_convert, keep_explicit, without
+    auto_convert, keep_explicit, without, iteration, densities
         See `compile`.
 
     Raises
@@ -439,6 +450,8 @@ def prepare(
         "auto_convert": auto_convert,
         "keep_explicit": keep_explicit,
         "passes": Passes.without(without),
+        "iteration": iteration,
+        "densities": densities or {},
     }
     if isinstance(order, str):
         order = tuple(part.strip() for part in order.split(",") if part.strip())

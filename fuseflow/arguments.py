@@ -94,6 +94,23 @@ OPTIONS: dict[str, Any] = {
             "--einsum", metavar="EXPR", help="What a GRAPH.gv computes: judge its results by that."
         ),
     ],
+    "iteration": Annotated[
+        str,
+        typer.Option(
+            "--iteration",
+            metavar="factored|global",
+            help="Whether every sum iterates its own variables alone, or one nest of loops runs "
+            "around nested sums of products.",
+        ),
+    ],
+    "densities": Annotated[
+        Many,
+        typer.Option(
+            "--density",
+            metavar="B=0.01",
+            help="Stored share of an operand that is not given, for the cost model; or 0.1.",
+        ),
+    ],
     "without": Annotated[
         Many,
         typer.Option(
@@ -125,7 +142,7 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _options() -> list[Parameter]:
-    defaults: dict[str, Any] = {"value": "int32", "fusion": "regions"}
+    defaults: dict[str, Any] = {"value": "int32", "fusion": "regions", "iteration": "factored"}
     return [
         Parameter(
             name,

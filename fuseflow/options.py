@@ -46,6 +46,9 @@ class Options:
         See `fuseflow.compile`.
     einsum : str or None
         What a graph that is read computes.
+    iteration : str
+    densities : sequence of str or None
+        Entries are ``NAME=SHARE``.
     without : sequence of str or None
         Passes to leave out.
     """
@@ -63,6 +66,8 @@ class Options:
     auto_convert: bool = False
     keep_explicit: bool = False
     einsum: str | None = None
+    iteration: str = "factored"
+    densities: Given = None
     without: Given = None
 
     def compile(self, expression: str) -> Program:
@@ -109,6 +114,8 @@ class Options:
             auto_convert=self.auto_convert,
             keep_explicit=self.keep_explicit,
             without=self.without or (),
+            iteration=self.iteration,
+            densities=self._densities(names),
         )
 
     def _load(self, path: str) -> Program:
@@ -132,6 +139,16 @@ class Options:
                 capacities=self._capacities(),
                 value=self.value,
             )
+
+    def _densities(self, names: "_Names") -> dict[str, float]:
+        found: dict[str, float] = {}
+        for name, text in _pairs("--density", self.densities):
+            names.operand_rank(f"--density {name}={text}", name)
+            share = _number(text)
+            if share is None or not 0 <= share <= 1:
+                raise ParseError(f"--density {name}={text}: write a share from 0 to 1")
+            found[name] = share
+        return found
 
     def _dims(self) -> dict[str, int]:
         return {name: _size(f"--dim {name}", text) for name, text in _pairs("--dim", self.dims)}

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fuseflow.compiler.sharing import Shared
 from fuseflow.compiler.table import VALUE, FusionTable
 from fuseflow.samml.catalog import CATALOG
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.graph import Connection, Node, ParamValue
 from fuseflow.samml.streams import Field, Kind, StreamType
 from fuseflow.samml.values import Number
-
 
 MOST_NODES = 512
 """Nodes of the largest graph that is built, before what nobody reads is removed."""
@@ -64,17 +64,14 @@ class Link:
 class Builder:
     """Makes nodes in topological order, under deterministic names, and fills a table with them.
 
-    A node that does the same to the same streams as an earlier one is that node: common streams
-    are shared, within a statement and across those that are fused.  Nodes that are to be computed
-    again are told apart by their `nest`.
+    `shared` finds the nodes that have been made already.
     """
 
     def __init__(self, table: FusionTable | None = None) -> None:
         self.nodes: list[Node] = []
         self.table = table or FusionTable(())
-        self.nest: object = None
+        self.shared = Shared[dict[str, Stream]]()
         self._names: set[str] = set()
-        self._made: dict[object, dict[str, Stream]] = {}
 
     def add(
         self,
@@ -85,13 +82,14 @@ class Builder:
     ) -> dict[str, Stream]:
         """Add a node, or find it; returns its outputs. A name that is taken gets a number."""
         given = dict(params or {})
-        key = self.nest, primitive, tuple(inputs.items()), tuple(given.items())
-        if key not in self._made:
-            self._made[key] = self._make(primitive, self._unique(name), inputs, given)
-        elif outputs := self._made[key]:
+        outputs, known = self.shared.get(
+            primitive, inputs, given,
+            lambda: self._make(primitive, self._unique(name), inputs, given),
+        )  # fmt: skip
+        if known and outputs:
             first = next(iter(outputs.values()))
             self.table.refer(_row(outputs, inputs), first.node)
-        return self._made[key]
+        return outputs
 
     def _make(
         self, primitive: str, name: str, inputs: dict[str, Link], given: dict[str, ParamValue]

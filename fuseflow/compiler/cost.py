@@ -46,8 +46,11 @@ EXHAUSTIVE = 200
 MOST_LOWERED = 8
 """How many of the cheapest orders are lowered, to choose among their graphs."""
 
-MOST_RANKED = 1500
-"""How many loop orders are looked at in all."""
+WORK = 30_000
+"""Parts of expressions that are placed in orders: the larger a problem, the fewer are looked at."""
+
+LEAST_RANKED = 24
+"""How many loop orders are looked at however large a problem is."""
 
 ACCUMULATE = 2.0
 """Firings of one accumulated value: it is taken once and, at worst, emitted once."""
@@ -63,6 +66,8 @@ class _Estimate:
     cost: float = 0.0
     run: set[int] = field(default_factory=set[int])
     shares: dict[tuple[int, str], float] = field(default_factory=dict[tuple[int, str], float])
+    read: dict[int, Sequence[Access]] = field(default_factory=dict[int, Sequence[Access]])
+    folded: dict[int, Sequence[Section]] = field(default_factory=dict[int, Sequence[Section]])
 
     def stored(self, access: Access, index: str) -> float:
         """Return the expected share of an index's coordinates in one fiber of an access."""
@@ -71,7 +76,7 @@ class _Estimate:
             return 1.0
         tensor = self.sizes.tensors.get(access.tensor)
         if tensor is None:
-            return DEFAULT_DENSITY
+            return self.sizes.densities.get(access.tensor, DEFAULT_DENSITY)
         parents = tensor.positions[level - 1] if level else 1
         fiber = tensor.positions[level] / max(parents, 1)
         return min(1.0, fiber / max(self.indices[index], 1))
@@ -107,11 +112,23 @@ class _Estimate:
                 ]
                 return prod(decisive) if decisive else 1.0 - prod(1.0 - each for each in shares)
 
+    def accesses(self, expr: Expr) -> Sequence[Access]:
+        """Return every access of an expression."""
+        if id(expr) not in self.read:
+            self.read[id(expr)] = tuple(accesses(expr))
+        return self.read[id(expr)]
+
+    def sections(self, expr: Expr) -> Sequence[Section]:
+        """Return the sections of an expression, inner ones first."""
+        if id(expr) not in self.folded:
+            self.folded[id(expr)] = tuple(sections(expr))
+        return self.folded[id(expr)]
+
     def iterate(self, count: float, expr: Expr, index: str, *, complete: bool) -> float:
         """Add one loop variable below `count` coordinates; returns how many there are then."""
         points = count * self.indices[index]
         visited = points * (1.0 if complete else self.share(expr, index))
-        for access in accesses(expr):
+        for access in self.accesses(expr):
             if index in access.indices:
                 share = self.stored(access, index)
                 self.cost += points * share if share < 1.0 else visited
@@ -123,7 +140,7 @@ class _Estimate:
     ) -> float:
         """Add loops below `count` coordinates, and every section where it hangs."""
         for below in range(len(loops) + 1):
-            for section in sections(expr):
+            for section in self.sections(expr):
                 if section.depth == depth + below and id(section) not in self.run:
                     self.run.add(id(section))
                     forced = set(section.loops) if section.complete else set[str]()
@@ -161,6 +178,7 @@ def choose(
     priority: Sequence[str] = (),
     *,
     share: bool = True,
+    effort: float = 1.0,
 ) -> list[Choice]:
     """Plan and lower the order given, or the best of all that are allowed.
 
@@ -172,7 +190,7 @@ def choose(
     LoweringError
         The order given cannot be lowered, or no order can; names the reason of the cheapest.
     """
-    search = _Search(problem, sizes, indices)
+    search = _Search(problem, sizes, indices, effort)
     if order is not None:
         search.rank(check_order(problem, order))
     else:
@@ -193,9 +211,11 @@ def choose(
             graph = prune(Graph("", problem.value, dict(indices), tensors, table.nodes()))
             if problem.passes.operators:
                 graph = operators(graph)
-            found.append(Choice(placed, table, graph, forecast(graph, sizes.tensors)))
+            found.append(
+                Choice(placed, table, graph, forecast(graph, sizes.tensors, sizes.densities))
+            )
             lowered += each is placed
-        if lowered == MOST_LOWERED:
+        if lowered >= effort * MOST_LOWERED:
             break
     if found:
         return sorted(found, key=lambda each: (each.forecast.cycles, each.forecast.firings))
@@ -206,8 +226,12 @@ def choose(
 class _Search:
     """Loop orders that have been looked at, with what they cost."""
 
-    def __init__(self, problem: Problem, sizes: Sizes, indices: Mapping[str, int]) -> None:
+    def __init__(
+        self, problem: Problem, sizes: Sizes, indices: Mapping[str, int], effort: float
+    ) -> None:
         self.problem = problem
+        parts = sum(1 for _ in problem.parts())
+        self.limit = max(LEAST_RANKED, int(effort * WORK / parts))
         self.sizes = sizes
         self.indices = indices
         self.reason: LoweringError | None = None
@@ -239,13 +263,13 @@ class _Search:
     def explore(self, priority: Sequence[str]) -> None:
         """Look at every order that is allowed, or climb from the first ones where they are many."""
         allowed = orders(self.problem, priority)
-        for order in islice(allowed, EXHAUSTIVE):
+        for order in islice(allowed, min(EXHAUSTIVE, self.limit)):
             self.rank(order)
         if next(allowed, None) is None:
             return
         before = set(cast("Iterable[tuple[str, str]]", constraints(self.problem, priority).edges))
         best = min(self._costs, key=lambda order: self.rank(order))
-        while len(self._costs) < MOST_RANKED:
+        while len(self._costs) < self.limit:
             better = min(_moved(best, before), key=self.rank, default=best)
             if self.rank(better) >= self.rank(best):
                 return

@@ -98,11 +98,14 @@ class Sizes:
         Capacity of index variables.
     capacities : mapping of str to Capacity
         Positions of tensors.
+    densities : mapping of str to float
+        Stored share of operands of which nothing else is known.
     """
 
     tensors: Mapping[str, Stored] = field(default_factory=dict[str, Stored])
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     capacities: Mapping[str, Capacity] = field(default_factory=dict[str, Capacity])
+    densities: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:

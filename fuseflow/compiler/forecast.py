@@ -57,7 +57,11 @@ class Forecast:
     results: dict[str, tuple[float, ...]]
 
 
-def forecast(graph: Graph, stored: Mapping[str, Stored]) -> Forecast:
+def forecast(
+    graph: Graph,
+    stored: Mapping[str, Stored],
+    densities: Mapping[str, float] | None = None,
+) -> Forecast:
     """Return what a graph is expected to do.
 
     Parameters
@@ -65,9 +69,11 @@ def forecast(graph: Graph, stored: Mapping[str, Stored]) -> Forecast:
     graph : Graph
         Index capacities are taken for sizes.
     stored : mapping of str to Stored
-        Inputs; one that is not named is `DENSITY` full.
+        Inputs, as far as they are known.
+    densities : mapping of str to float, optional
+        Stored share of the others; `DENSITY` by default.
     """
-    return _Forecasting(graph, stored).run()
+    return _Forecasting(graph, stored, densities or {}).run()
 
 
 def expected_positions(form: Format, dims: Sequence[int], density: float) -> tuple[float, ...]:
@@ -133,13 +139,15 @@ class _Stream:
 
 
 class _Forecasting:
-    def __init__(self, graph: Graph, stored: Mapping[str, Stored]) -> None:
+    def __init__(
+        self, graph: Graph, stored: Mapping[str, Stored], densities: Mapping[str, float]
+    ) -> None:
         self.graph = graph
         self.tensors = {tensor.name: tensor for tensor in graph.tensors}
         self.stored = {
             tensor.name: tuple(stored[tensor.name].positions)
             if tensor.name in stored
-            else expected_positions(tensor.format, tensor.dims, DENSITY)
+            else expected_positions(tensor.format, tensor.dims, densities.get(tensor.name, DENSITY))
             for tensor in graph.tensors
         }
         self.spread = {name: tensor.spread for name, tensor in stored.items()}

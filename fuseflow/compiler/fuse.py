@@ -6,9 +6,10 @@ which is computed once.  A private variable of a statement keeps its name where 
 something else by it: then a row that two readers iterate alike is one stream.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, TypeAlias, cast
 
 from networkx.utils import UnionFind  # pyright: ignore[reportMissingTypeStubs]
@@ -53,7 +54,11 @@ class Fused:
 
 
 def fuse(
-    statements: Sequence[Statement], stored: Collection[str], *, distinct: bool = False
+    statements: Sequence[Statement],
+    stored: Collection[str],
+    *,
+    distinct: bool = False,
+    apart: Mapping[tuple[str, str], int] | None = None,
 ) -> Fused:
     """Express the stored results of statements in terms of their inputs.
 
@@ -65,22 +70,32 @@ def fuse(
         Targets that are stored; the others are intermediates.
     distinct : bool
         Give every private variable a name of its own.
+    apart : mapping of (str, str) to int, optional
+        How many names to pass over for private variables, by target and name, so that they do
+        not share the loops of those names.
 
     Raises
     ------
     LoweringError
         A mask is an intermediate.
     """
-    fusion = _Fusion(statements, distinct=distinct)
+    fusion = _Fusion(statements, distinct=distinct, apart=apart or {})
     return Fused(fusion.results(stored), fusion.origin, fusion.users)
 
 
 class _Fusion:
-    def __init__(self, statements: Sequence[Statement], *, distinct: bool) -> None:
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        *,
+        distinct: bool,
+        apart: Mapping[tuple[str, str], int],
+    ) -> None:
         self.statements = {each.target.tensor: each for each in statements}
         for statement in statements:
             self._check_masks(statement)
         self.distinct = distinct
+        self.apart = apart
         self.values = {name: with_sums(each).value for name, each in self.statements.items()}
         self.sizes = _equal_sizes(self.statements.values())
         self.meaning: dict[str, Place] = {}
@@ -136,7 +151,7 @@ class _Fusion:
             size = self.sizes[name, index]
             chosen = next(
                 each
-                for each in _candidates(index)
+                for each in islice(_candidates(index), self.apart.get((name, index), 0), None)
                 if each not in {*given.values(), *renamed.values()}
                 and not (self.distinct and each in self.meaning)
                 and self.meaning.get(each, size) == size

@@ -1,7 +1,7 @@
 """Co-iteration: joining the levels of all operands at one loop variable (DESIGN section 5.4).
 
 Compressed levels are scanned and joined, by intersections where the fill annihilates and unions
-where it does not; dense levels are located by the joined coordinates (iterate-locate).
+where it does not; dense levels are located by the joined coordinates (`fuseflow.compiler.locate`).
 """
 
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from fuseflow.compiler.builder import Builder, Link, Stream, Wire
 from fuseflow.compiler.expr import Constant
+from fuseflow.compiler.locate import locate, scan
 from fuseflow.compiler.problem import Problem
 from fuseflow.compiler.visit import (
     Applied,
@@ -27,7 +28,7 @@ from fuseflow.compiler.visit import (
 )
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LevelKind
-from fuseflow.samml.graph import Extent, ParamValue
+from fuseflow.samml.graph import ParamValue
 from fuseflow.samml.values import Number
 
 
@@ -98,7 +99,7 @@ class Coiteration:
             match each:
                 case Cursor() if following(self.problem, each) == index:
                     if id(each) not in placed:
-                        self._locate(scope, each, index)
+                        locate(self.problem, self.builder, scope, each)
                     each.level += 1
                 case Use() if each.arriving:
                     self._take(each, joined)
@@ -150,10 +151,6 @@ class Coiteration:
         joined = self._join("union", bare, self._build(scope, right, index), index)
         return self._join("intersect", mask, joined, index)
 
-    def _extent(self, cursor: Cursor) -> Extent:
-        tensor = cursor.access.tensor
-        return Extent(tensor, self.problem.formats[tensor].order[cursor.level])
-
     def _scan(self, scope: list[Stream], cursor: Cursor, index: str) -> Branch:
         with self.builder.table.column(cursor.column):
             parent = self.builder.lift(cursor.here, scope, cursor.name)
@@ -188,15 +185,8 @@ class Coiteration:
         return [Branch(outputs["out"], [], [], total=True)]
 
     def _scan_dense(self, scope: list[Stream], cursor: Cursor, index: str) -> Branch:
-        with self.builder.table.column(cursor.column):
-            parent = self.builder.lift(cursor.here, scope, cursor.name)
-            outputs = self.builder.add(
-                "scan_dense",
-                f"scan_{cursor.name}_{index}",
-                {"ref": self.builder.role(parent, "ref")},
-                {"index": index, "size": self._extent(cursor)},
-            )
-        return Branch(outputs["out"], [(cursor, "ref")], [], total=not cursor.nullable)
+        stream = scan(self.problem, self.builder, scope, cursor)
+        return Branch(stream, [(cursor, "ref")], [], total=not cursor.nullable)
 
     def _join(self, primitive: str, left: Branch, right: Branch, index: str) -> Branch:
         """Join two branches; what a union may miss becomes nullable."""
@@ -230,21 +220,6 @@ class Coiteration:
                 f"{index}: split the region"
             )
         return fills.pop() if fills else 0
-
-    def _locate(self, scope: list[Stream], cursor: Cursor, index: str) -> None:
-        """Index a dense level by the joined coordinate; at the root there is no parent."""
-        links = {"crd": Link(scope[-1], ("crd",), ("crd",))}
-        with self.builder.table.column(cursor.column):
-            if cursor.level:
-                parent = self.builder.lift(cursor.here, scope, cursor.name)
-                links["parent"] = self.builder.role(parent, "parent")
-            outputs = self.builder.add(
-                "locate",
-                f"locate_{cursor.name}_{index}",
-                links,
-                {"size": self._extent(cursor), "parent": bool(cursor.level)},
-            )
-        cursor.wire = Wire(outputs["out"], "ref")
 
 
 def _leaves(*nodes: Node) -> Iterator[Cursor | Use]:

@@ -191,14 +191,14 @@ class _Lowering:
             if running.section.depth == len(scope):
                 owner = running.section.owner
                 column = TensorDesc(owner, "intermediate")
-                around = self.builder.nest
+                around = self.builder.shared.nest
                 if not self.share:
-                    self.builder.nest = id(running)
+                    self.builder.shared.nest = id(running)
                 with self.builder.table.column(
                     self.column if owner in ("", self.column.name) else column
                 ):
                     self._run_section(scope, running)
-                self.builder.nest = around
+                self.builder.shared.nest = around
 
     def _run_section(self, scope: list[Stream], running: Running) -> None:
         section, value = running.section, self.problem.value

@@ -110,9 +110,23 @@ def orders(problem: Problem, priority: Sequence[str] = ()) -> Iterator[tuple[str
     )
 
 
-def is_orderable(problem: Problem, priority: Sequence[str] = ()) -> bool:
-    """Whether storage orders and the user's allow any loop order."""
-    return bool(_nx.is_directed_acyclic_graph(constraints(problem, priority)))
+def contradiction(problem: Problem, priority: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Return who asks for orders that contradict each other: statements with index variables.
+
+    Empty where some loop order suits all.
+    """
+    graph = constraints(problem, priority)
+    try:
+        cycle = cast("list[tuple[str, str]]", _nx.find_cycle(graph))
+    except _nx.NetworkXNoCycle:
+        return []
+    return [
+        (reason.user, index)
+        for edge in cycle
+        for reason in cast("list[Reason]", graph.edges[edge]["reasons"])
+        if isinstance(reason, Storage)
+        for index in edge
+    ] or [("", cycle[0][0])]
 
 
 def check_order(problem: Problem, order: Sequence[str]) -> tuple[str, ...]:

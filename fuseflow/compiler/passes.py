@@ -18,7 +18,7 @@ class Passes:
         Take factors into the sums that they sample (`fuseflow.compiler.masks`).
     share : bool
         Let nests of loops share the streams that they have in common, while what waits for the
-        later one keeps to the budget (`fuseflow.compiler.builder`).
+        later one keeps to the budget (`fuseflow.compiler.sharing`).
     drops : bool
         Let zeros that a relu leaves open no loops, where that is expected to be faster
         (`fuseflow.compiler.drops`).

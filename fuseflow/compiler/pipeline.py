@@ -17,7 +17,8 @@ slack       sets FIFO depths where forks meet again
 ==========  ======================================================================
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fuseflow.compiler.convert import Copy, Repair, repairs
@@ -25,9 +26,9 @@ from fuseflow.compiler.cost import Choice, choose
 from fuseflow.compiler.declare import Capacity, Renamed, Sizes, Stored, index_sizes
 from fuseflow.compiler.expr import Access, Fold, Result, Statement, accesses, walk
 from fuseflow.compiler.forecast import Forecast
-from fuseflow.compiler.fuse import fuse
+from fuseflow.compiler.fuse import Fused, fuse
 from fuseflow.compiler.nest import global_nest
-from fuseflow.compiler.order import check_names, is_orderable
+from fuseflow.compiler.order import check_names, contradiction
 from fuseflow.compiler.parse import parse
 from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.problem import Problem
@@ -39,6 +40,7 @@ from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
 
 ALL_PASSES = Passes()
+ITERATIONS = ("factored", "global")
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,8 @@ def compile_region(
     value: ValueType = INT32,
     name: str = "",
     iteration: str = "factored",
+    densities: Mapping[str, float] | None = None,
+    effort: float = 1.0,
 ) -> Lowered:
     """Compile statements to one graph; intermediates live as streams only.
 
@@ -179,6 +183,10 @@ def compile_region(
     iteration : str
         ``factored``: every sum iterates its own variables alone. ``global``: nested sums of
         products are one nest of loops.
+    densities : mapping of str to float, optional
+        Stored share of inputs of which no tensor is given, for the forecast.
+    effort : float
+        Share of the loop orders that are looked at, of those that would be.
     formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, passes
         See `compile_statement`.
     budget, floor, value, name
@@ -189,6 +197,8 @@ def compile_region(
     LoweringError, CapacityError
         Each with the way out.
     """
+    if iteration not in ITERATIONS:
+        raise LoweringError(f"unknown iteration '{iteration}': choose {', '.join(ITERATIONS)}")
     if isinstance(order, str):
         order = tuple(part.strip() for part in order.split(",") if part.strip())
     if stored is None:
@@ -197,25 +207,26 @@ def compile_region(
     known = tensors if isinstance(tensors, Mapping) else {each.name: each for each in tensors}
     region = _Region(
         tuple(statements),
-        Sizes(known, dims or {}, capacities or {}),
+        Sizes(known, dims or {}, capacities or {}, densities or {}),
         order,
         priority,
         budget,
         floor,
         name,
+        effort,
     )
     fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
 
-    def problem_of(*, distinct: bool) -> Problem:
-        fused = fuse(statements, stored, distinct=distinct)
+    def problem_of(fused: Fused) -> Problem:
         given = _formats(fused.results, formats or {}, known)
         return Problem(fused.results, given, fills, value, keep_explicit, fused.users, passes)
 
-    problem = problem_of(distinct=iteration == "global")
-    if order is None and not is_orderable(problem, priority):
-        # Variables of one name in two statements need not be one loop.
-        apart = problem_of(distinct=True)
-        problem = apart if is_orderable(apart, priority) else problem
+    if iteration == "global":
+        problem = problem_of(fuse(statements, stored, distinct=True))
+    elif order is not None:
+        problem = problem_of(fuse(statements, stored))
+    else:
+        problem = _orderable(statements, stored, priority, problem_of)
     nested = _nested(problem)
     if iteration == "global":
         problem, nested = nested or problem, None
@@ -229,6 +240,39 @@ def compile_region(
             return region.compile(nested, convert=auto_convert)
         except LoweringError:
             raise refusal from None
+
+
+def _orderable(
+    statements: Sequence[Statement],
+    stored: Collection[str],
+    priority: Sequence[str],
+    problem_of: Callable[[Fused], Problem],
+) -> Problem:
+    """Fuse statements so that loops have an order, if they have one at all.
+
+    Variables of one name in two statements need not be one loop: where they are asked for in
+    contradicting orders, private ones get loops of their own, if the user gives them no place.
+    """
+    private = {
+        (each.target.tensor, index)
+        for each in statements
+        for index in each.indices
+        if index not in each.target.indices and index not in priority
+    }
+    first = problem = None
+    apart: Counter[tuple[str, str]] = Counter()
+    while True:
+        fused = fuse(statements, stored, apart=apart)
+        problem = problem_of(fused)
+        first = first or problem
+        askers = contradiction(problem, priority)
+        if not askers:
+            return problem
+        asking = [(user, fused.origin.get(index, index)) for user, index in askers]
+        free = [each for each in asking if each in private and apart[each] < len(statements)]
+        if not free:
+            return first
+        apart[min(free, key=lambda each: apart[each])] += 1
 
 
 def _nested(problem: Problem) -> Problem | None:
@@ -254,6 +298,7 @@ class _Region:
     budget: int
     floor: int
     name: str
+    effort: float
 
     def compile(self, problem: Problem, *, convert: bool) -> Lowered:
         """Compile for the best order, with copies of operands where there must and may be."""
@@ -305,7 +350,10 @@ class _Region:
         reason: CapacityError | None = None
         for share in (True, False) if problem.passes.share else (False,):
             try:
-                choices = choose(problem, sizes, indices, self.order, self.priority, share=share)
+                choices = choose(
+                    problem, sizes, indices, self.order, self.priority,
+                    share=share, effort=self.effort,
+                )  # fmt: skip
             except LoweringError:
                 if reason is None:
                     raise
@@ -358,4 +406,5 @@ def _with_copies(sizes: Sizes, repair: Repair) -> Sizes:
         {name: each for name, each in tensors.items() if name in read},
         sizes.dims,
         {name: each for name, each in capacities.items() if name in read},
+        sizes.densities,
     )

@@ -34,6 +34,9 @@ LONGEST = 16
 HOPELESS = 4.0
 """A region that costs so many times what its statements cost alone is not made longer."""
 
+QUICK = 0.25
+"""Effort with which regions are compiled that are only compared."""
+
 FREE_RANK = 3
 """Largest rank at which every mode order is a candidate for what crosses regions."""
 
@@ -135,7 +138,7 @@ class Scheduler:
             No cut can be compiled; names the reason of the finest.
         """
         alone = self._cut(self.cut("none"))
-        spans = _Spans(self, alone)
+        spans = _Spans(replace(self, options={**self.options, "effort": QUICK}), alone)
         chosen = dict.fromkeys([spans.best(), *spans.cuts(count)])
         chosen |= dict.fromkeys(self.cut(fusion) for fusion in ("regions", "full"))
         found = [alone]
@@ -202,6 +205,7 @@ class Scheduler:
         """Return how a result of a cut's first region is stored best, for it and its readers."""
         (start, stop), *later = cut
         readers = [span for span in later if self._is_read(name, *span)]
+        quick = replace(self, options={**self.options, "effort": QUICK})
         best: tuple[float, float, Format] | None = None
         reason: LoweringError | None = None
         for form in candidates(self.program.ranks[name]):
@@ -209,9 +213,9 @@ class Scheduler:
                 continue
             formats = {**chosen, name: form}
             try:
-                made = self.region(start, stop, known, formats)
+                made = quick.region(start, stop, known, formats)
                 told = {**known, **_expected(made)}
-                read = [self.region(*span, told, formats) for span in readers]
+                read = [quick.region(*span, told, formats) for span in readers]
             except LoweringError as error:
                 reason = reason or error
                 continue
