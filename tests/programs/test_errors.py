@@ -107,8 +107,8 @@ def test_a_mask_that_its_region_computes() -> None:
     text = "M(i,j) = A(i,j) * B(i,j); Y(i,j) = where(M(i,j), C(i,j), -1)"
     operands = tensors({"A": "ss", "B": "ss", "C": "ss"})
     message = (
-        "'Y(i,j) = where(M(i,j), C(i,j), -1)' selects by 'M(i,j)', which its region computes: split "
-        "the region before 'Y', so that the mask is stored"
+        "'Y(i,j) = where(M(i,j), C(i,j), -1)' selects by 'M(i,j)', which its region "
+        "computes: split the region before 'Y', so that the mask is stored"
     )
     with pytest.raises(LoweringError, match=re.escape(message)):
         fuseflow.compile(text, *operands, fusion="full")
