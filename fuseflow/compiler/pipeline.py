@@ -277,7 +277,9 @@ def _orderable(
         asking = [(user, fused.origin.get(index, index)) for user, index in askers]
         free = [each for each in asking if each in private and apart[each] < len(statements)]
         if not free:
-            return first
+            # What one statement computes twice needs two names for its private variables.
+            last = problem_of(fuse(statements, stored, distinct=True))
+            return first if contradiction(last, priority) else last
         apart[min(free, key=lambda each: apart[each])] += 1
 
 
