@@ -4,12 +4,13 @@ Every access that the loop order forbids reads a copy of its tensor whose levels
 order; a result is stored in that order and converted afterwards.  A program counts these steps.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations
+from typing import TypeAlias
 
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Sizes
-from fuseflow.compiler.expr import Access, Rewriter
+from fuseflow.compiler.expr import Access, Expr, Rewriter
 from fuseflow.compiler.order import MOST_ORDERS
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.formats import Format, LevelKind
@@ -42,7 +43,6 @@ class Repair:
 
     problem: Problem
     copies: tuple[Copy, ...]
-    cost: float
 
 
 def repairs(
@@ -51,20 +51,50 @@ def repairs(
     order: Sequence[str] | None,
     priority: Sequence[str] = (),
     only: Collection[str] | None = None,
-) -> tuple[Repair, ...]:
-    """Return problems with the copies that every loop order (or the one given) needs.
+) -> Iterator[Repair]:
+    """Yield problems with the copies that every loop order (or the one given) needs.
 
     All have the user's priority.  Those of the least conversion come first.  With `only` given,
     no other tensor is converted, and not every problem has an order then.
     """
     orders = _orders(problem.indices, priority) if order is None else (tuple(order),)
-    found = [
-        _repair(problem, sizes, each, only, compressed=compressed)
-        for each in orders
-        for compressed in (False, True)
-    ]
-    unique = {(each.copies, *each.problem.formats.items()): each for each in reversed(found)}
-    return tuple(sorted(unique.values(), key=lambda each: each.cost))
+    accesses = [*problem.operands, *problem.targets]
+    if only is not None:
+        accesses = [access for access in accesses if access.tensor in only]
+    found: dict[_Forms, float] = {}
+    for each in orders:
+        for compressed in (False, True):
+            forms = _forms(problem, accesses, each, compressed=compressed)
+            if forms not in found:
+                found[forms] = sum(_words(sizes, name) for name in _converted(forms))
+    for forms in sorted(found, key=lambda each: found[each]):
+        yield _repair(problem, dict(forms))
+
+
+_Forms: TypeAlias = "tuple[tuple[Access, Format], ...]"
+"""Accesses with the formats that they need, where these differ from their own."""
+
+
+def _forms(
+    problem: Problem, accesses: Sequence[Access], order: Sequence[str], *, compressed: bool
+) -> _Forms:
+    """Return the formats that an order asks for; `compressed` results have no level to fill."""
+    rank = {index: position for position, index in enumerate(order)}
+    targets = {target.tensor for target in problem.targets}
+    found: list[tuple[Access, Format]] = []
+    for access in accesses:
+        own = problem.formats[access.tensor]
+        levels = own.levels
+        if compressed and access.tensor in targets:
+            levels = (LevelKind.COMPRESSED,) * len(levels)
+        modes = tuple(sorted(range(len(levels)), key=lambda mode: rank[access.indices[mode]]))
+        if (levels, modes) != (own.levels, own.order):
+            found.append((access, Format(levels, modes)))
+    return tuple(found)
+
+
+def _converted(forms: _Forms) -> list[str]:
+    return [name for name, _ in dict.fromkeys((access.tensor, form) for access, form in forms)]
 
 
 def _orders(indices: Sequence[str], priority: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -77,50 +107,34 @@ def _orders(indices: Sequence[str], priority: Sequence[str]) -> Iterator[tuple[s
             yield order
 
 
-def _repair(
-    problem: Problem,
-    sizes: Sizes,
-    order: Sequence[str],
-    only: Collection[str] | None,
-    *,
-    compressed: bool,
-) -> Repair:
-    """Repair a problem for an order; `compressed` results have no dense level to be filled."""
+def _repair(problem: Problem, forms: Mapping[Access, Format]) -> Repair:
+    """Give accesses copies in other formats, and results other formats."""
     copies: dict[tuple[str, Format], Copy] = {}
     taken = set(problem.formats)
 
-    def copied(access: Access) -> Access:
-        form = in_loop_order(access, problem.formats[access.tensor].levels, order)
-        fixed = only is not None and access.tensor not in only
-        if fixed or form == problem.formats[access.tensor]:
-            return access
-        key = access.tensor, form
+    def copied(part: Expr) -> Expr:
+        if not isinstance(part, Access) or part not in forms:
+            return part
+        key = part.tensor, forms[part]
         if key not in copies:
-            name = f"{access.tensor}_{''.join(map(str, form.order))}"
+            name = f"{part.tensor}_{''.join(map(str, forms[part].order))}"
             while name in taken:
                 name += "_"
             taken.add(name)
-            copies[key] = Copy(access.tensor, name, form)
-        return Access(copies[key].name, access.indices)
+            copies[key] = Copy(part.tensor, name, forms[part])
+        return Access(copies[key].name, part.indices)
 
-    rewrite = Rewriter(lambda part: copied(part) if isinstance(part, Access) else part)
+    rewrite = Rewriter(copied)
     results = tuple(replace(each, value=rewrite(each.value)) for each in problem.results)
     formats = {**problem.formats, **{copy.name: copy.format for copy in copies.values()}}
     for target in problem.targets:
-        if only is not None and target.tensor not in only:
-            continue
-        levels = formats[target.tensor].levels
-        if compressed:
-            levels = (LevelKind.COMPRESSED,) * len(levels)
-        formats[target.tensor] = in_loop_order(target, levels, order)
-    changed = [t.tensor for t in problem.targets if formats[t.tensor] != problem.formats[t.tensor]]
-    cost = sum(_words(sizes, name) for name in (*(c.tensor for c in copies.values()), *changed))
+        formats[target.tensor] = forms.get(target, formats[target.tensor])
     fills = {**problem.fills, **{c.name: problem.fills.get(c.tensor, 0) for c in copies.values()}}
     repaired = replace(problem, results=results, formats=formats, fills=fills)
     kept = {
         access.tensor: formats[access.tensor] for access in (*repaired.operands, *problem.targets)
     }
-    return Repair(replace(repaired, formats=kept), tuple(copies.values()), cost)
+    return Repair(replace(repaired, formats=kept), tuple(copies.values()))
 
 
 def _words(sizes: Sizes, tensor: str) -> float:
