@@ -39,7 +39,7 @@ regress: $(VENV)/.dev ## the long suites
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m regress
 
 bench: $(VENV)/.dev ## measure, and write docs/benchmarks.md
-	$(BIN)/python docs/benchmarks.py
+	$(BIN)/python -m docs.benchmarks
 
 docs: $(VENV)/.dev ## write the generated documentation
 	$(BIN)/python docs/generate.py

@@ -138,6 +138,35 @@ class Program:
         shelf = self._complete(tensors)
         return self._run(shelf, lambda kernel: kernel.run(shelf, trace=trace), lambda run: run)[1]
 
+    def measure(self, tensors: Mapping[str, Tensor] | None = None) -> RunResult:
+        """Run on the cycle model alone: the golden meaning keeps every stream in memory.
+
+        No value is checked; compare the results with those of a checked run.
+
+        Parameters
+        ----------
+        tensors : mapping of str to Tensor, optional
+            Other operands than the program's own.
+
+        Raises
+        ------
+        TensorError, CapacityError
+            See `run`.
+        """
+        shelf = self._complete(tensors)
+        runs: list[KernelRun] = []
+        for kernel in self.kernels:
+            runs.append(kernel.measure(shelf))
+            shelf.tensors |= runs[-1].results
+        return RunResult(
+            regions=tuple(runs),
+            results={name: shelf.tensors[name] for name in self.results},
+            max_error=None,
+            error_bound=None,
+            crossing=self.crossing,
+            seconds=sum((run.seconds for run in runs), self.seconds),
+        )
+
     def fitted(self) -> Graph:
         """Return the only graph with room for the result of the program's own operands.
 

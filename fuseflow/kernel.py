@@ -188,6 +188,35 @@ class Kernel:
             truths=truths,
         )
 
+    def measure(self, shelf: Shelf) -> KernelRun:
+        """Run on the cycle model alone, for cycles of runs that are too large for the golden one.
+
+        No value is checked, and the ideal cycles are 0.
+
+        Parameters
+        ----------
+        shelf : Shelf
+            Holds the operands.
+
+        Raises
+        ------
+        TensorError, CapacityError
+            See `run`.
+        """
+        from sim_models.cycle.simulate import simulate
+
+        operands = self._operands(shelf)
+        graph = self._with_room(self._volumes(operands), self._needs(operands))
+        units = flatten(graph)
+        started = time.perf_counter()
+        model = simulate(units, operands.images, self._shapes(operands), digests=False)
+        seconds = Seconds(model=time.perf_counter() - started)
+        results, steps = self._wanted(self._tensors(model.outputs), shelf)
+        conversions = (*operands.steps, *steps)
+        return KernelRun(
+            self.name, results, 0, 0, {}, conversions, seconds, model, units, truths={}
+        )
+
     @property
     def blame(self) -> str:
         """What to do where a result is wrong."""
