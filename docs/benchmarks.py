@@ -377,10 +377,10 @@ def programs_section() -> str:
     return f"""## Programs
 
 Two-layer graph convolutional networks ([gcn.ff](../examples/gcn.ff), hidden 16, seeded weights):
-the same values at every granularity. `cycles` include conversions of what crosses regions; `speed-up`
-is over `none`; `forecast` is what the cost model expected. Results are checked against everything
-(golden meaning, cycle model, truth), or, where the golden meaning would keep too many streams in
-memory, against the other granularities.
+the same values at every granularity. `cycles` include conversions of what crosses regions;
+`speed-up` is over `none`; `forecast` is what the cost model expected. Results are checked against
+everything (golden meaning, cycle model, truth), or, where the golden meaning would keep too many
+streams in memory, against the other granularities.
 
 {networks}
 
@@ -388,9 +388,9 @@ A layer fused saves its intermediates; the whole network fused computes a hidden
 neighbour that reads it, which costs what the graph's mean degree says.
 
 X(i,l) = A(i,k) B(k,j) C(j,l) in all of its loop orders, each fused into one graph: the karate
-club's adjacency, B 34 x 34, C 34 x 16, all stored CSR; operands are converted where the order asks for it,
-which is not among the cycles. The best is {best[0]} ({best[1]} cycles), the worst {worst[0]}
-({worst[1]}).
+club's adjacency, B 34 x 34, C 34 x 16, all stored by rows; operands are converted where the order
+asks for it, which is not among the cycles. The best is {best[0]} ({best[1]} cycles), the worst
+{worst[0]} ({worst[1]}).
 
 {orders}
 

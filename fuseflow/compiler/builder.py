@@ -11,7 +11,7 @@ from fuseflow.samml.graph import Connection, Node, ParamValue
 from fuseflow.samml.streams import Field, Kind, StreamType
 from fuseflow.samml.values import Number
 
-MOST_NODES = 512
+MOST_NODES = 320
 """Nodes of the largest graph that is built, before what nobody reads is removed."""
 
 

@@ -40,6 +40,8 @@ from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import INT32, Number, ValueType
 
 ALL_PASSES = Passes()
+MOST_TRIED = 3
+"""How many choices are tried to keep FIFOs to the budget."""
 CONVERSION = 3
 """Cycles per stored entry that a conversion is expected to take: a counting sort by one mode."""
 ITERATIONS = ("factored", "global")
@@ -371,7 +373,7 @@ class _Region:
                 if reason is None:
                     raise
                 break
-            for choice in choices:
+            for choice in choices[:MOST_TRIED]:
                 try:
                     return choice, slack(choice.graph, self.budget, self.floor)
                 except CapacityError as error:

@@ -96,12 +96,37 @@ def bounds(units: UnitGraph) -> tuple[Bound, ...]:
         for number, edge in enumerate(units.edges)
         if edge.gated
     }
+    piles = _Piles(units)
     for fork in range(len(units.units)):
-        for number, depth in _Fork(units, fork).needs():
+        for number, depth in _Fork(units, fork, piles).needs():
             if number in needs and depth > needs[number].depth:
                 name = units.units[fork].name
                 needs[number] = Bound(units.edges[number].name, depth, name)
     return tuple(needs.values())
+
+
+class _Piles:
+    """How many tokens pile up on edges while units take whole fibers."""
+
+    def __init__(self, units: UnitGraph) -> None:
+        self.units = units
+        self._behind: dict[int, frozenset[int]] = {}
+        self._tokens: dict[tuple[int, int], int] = {}
+
+    def tokens(self, position: int, short: int) -> int:
+        """Return how many tokens of an edge wait for a unit's first output.
+
+        A unit that the edge itself comes from holds both branches up and lets nothing pile up.
+        """
+        key = position, short
+        if key not in self._tokens:
+            edge = self.units.edges[short]
+            if edge.writer not in self._behind:
+                self._behind[edge.writer] = _ancestors(self.units, edge.writer)
+            behind = position in self._behind[edge.writer]
+            unit = self.units.units[position]
+            self._tokens[key] = 0 if behind else _tokens(self.units, unit, edge)
+        return self._tokens[key]
 
 
 class _Fork:
@@ -111,9 +136,10 @@ class _Fork:
     differ in latency only.
     """
 
-    def __init__(self, units: UnitGraph, fork: int) -> None:
+    def __init__(self, units: UnitGraph, fork: int, piles: _Piles) -> None:
         self.units = units
         self.fork = fork
+        self.piles = piles
         self.branches = {edge for edges in units.units[fork].writes for edge in edges}
         self.counts_tokens = any(units.edges[edge].type.rank for edge in self.branches)
         self._far: dict[int, dict[int, int]] = {}
@@ -147,7 +173,9 @@ class _Fork:
     def _find_room(self, short: int, others: list[int], plain: Mapping[int, int]) -> dict[int, int]:
         edge = self.units.edges[short]
         far = self._behind(short) if self.counts_tokens else plain
-        slow = max(far[self.units.edges[other].writer] + self._lag(other, edge) for other in others)
+        slow = max(
+            far[self.units.edges[other].writer] + self._lag(other, short) for other in others
+        )
         depth = slow - plain[edge.writer] + edge.latency + 1
         if edge.gated and depth <= SHALLOW:
             return {short: depth}
@@ -163,21 +191,19 @@ class _Fork:
 
     def _behind(self, short: int) -> dict[int, int]:
         if short not in self._far:
-            self._far[short] = self._distances(self.units.edges[short])
+            self._far[short] = self._distances(short)
         return self._far[short]
 
     def _reaches(self, edge: int, distance: Mapping[int, int]) -> bool:
         return self.units.edges[edge].writer in distance
 
-    def _distances(self, short: UnitEdge | None) -> dict[int, int]:
+    def _distances(self, short: int | None) -> dict[int, int]:
         """Return the longest path from the fork through each unit that it reaches.
 
         Counted in cycles until a token leaves the unit; with `short` given, also in the tokens
-        that pile up on that edge meanwhile. A unit that the short edge itself comes from
-        holds both branches up and lets nothing pile up.
+        that pile up on that edge meanwhile.
         """
         units = self.units
-        behind = frozenset[int]() if short is None else _ancestors(units, short.writer)
         distance = {self.fork: 0}
         for position in range(self.fork + 1, len(units.units)):
             unit = units.units[position]
@@ -187,11 +213,11 @@ class _Fork:
                 if self._reaches(edge, distance)
             ]
             if before:
-                tokens = 0 if short is None or position in behind else _tokens(units, unit, short)
+                tokens = 0 if short is None else self.piles.tokens(position, short)
                 distance[position] = max(before) + unit.unit.latency + unit.unit.holds + tokens
         return distance
 
-    def _lag(self, edge: int, short: UnitEdge | None) -> int:
+    def _lag(self, edge: int, short: int | None) -> int:
         """Return how many tokens of the short edge leave a writer before one of this edge.
 
         An accumulator that keeps two levels issues an outer coordinate with the last inner
@@ -201,7 +227,7 @@ class _Fork:
         if short is None or len(writer.writes) < 2 or edge in writer.writes[0]:
             return 0
         inner = {writer.bundles[0].levels[-1].index}
-        return _piling(self.units, short, inner) - 1
+        return _piling(self.units, self.units.edges[short], inner) - 1
 
 
 def _piling(units: UnitGraph, edge: UnitEdge, closing: set[str]) -> int:
