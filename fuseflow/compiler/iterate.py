@@ -160,6 +160,7 @@ class Coiteration:
                 {"ref": self.builder.role(parent, "ref")},
                 {"index": index, "tensor": cursor.access.tensor, "level": cursor.level},
             )
+        cursor.nullable = False
         return Branch(outputs["out"], [(cursor, "ref")], [])
 
     def _everything(
@@ -186,7 +187,9 @@ class Coiteration:
 
     def _scan_dense(self, scope: list[Stream], cursor: Cursor, index: str) -> Branch:
         stream = scan(self.problem, self.builder, scope, cursor)
-        return Branch(stream, [(cursor, "ref")], [], total=not cursor.nullable)
+        # A null parent gives an empty fiber: what is there has references.
+        total, cursor.nullable = not cursor.nullable, False
+        return Branch(stream, [(cursor, "ref")], [], total=total)
 
     def _join(self, primitive: str, left: Branch, right: Branch, index: str) -> Branch:
         """Join two branches; what a union may miss becomes nullable."""

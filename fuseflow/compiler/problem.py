@@ -11,6 +11,7 @@ from fuseflow.compiler.expr import (
     Binary,
     Constant,
     Expr,
+    Fold,
     Result,
     Statement,
     Unary,
@@ -158,8 +159,14 @@ class Problem:
         )
 
     def result_fill(self, result: Result) -> Number:
-        """Return the value of a result's entries at which no operand stores anything; or else 0."""
-        return self.background(result.value) or 0
+        """Return the value of a result's entries at which no operand stores anything.
+
+        Where there is none, that of a fold over nothing, or else 0.
+        """
+        found = self.background(result.value)
+        if found is None and isinstance(result.value, Fold):
+            return self.value.identity(result.value.op)
+        return found or 0
 
     def storage(self, access: Access) -> tuple[str, ...]:
         """Return an access's index variables by storage level, outermost first."""
