@@ -195,7 +195,8 @@ def compile_region(
     formats, tensors, dims, order, capacities, fills, auto_convert, keep_explicit, passes
         See `compile_statement`.
     convertible : collection of str
-        Tensors that may be converted in any case.
+        Tensors that may be converted in any case: what earlier regions store. The forecast
+        counts that.
     budget, floor, value, name
         See `compile_statement`.
 
@@ -221,6 +222,7 @@ def compile_region(
         floor,
         name,
         effort,
+        convertible,
     )
     fills = {**(fills or {}), **{each.name: each.fill for each in known.values()}}
 
@@ -309,6 +311,7 @@ class _Region:
     floor: int
     name: str
     effort: float
+    convertible: Collection[str]
 
     def compile(self, problem: Problem, only: Collection[str] | None) -> Lowered:
         """Compile for the best order, with copies of operands where there must and may be.
@@ -342,7 +345,10 @@ class _Region:
         copies: tuple[Copy, ...],
     ) -> Lowered:
         choice, graph = self._choose(problem, sizes, indices)
-        known = [sizes.tensors[copy.name] for copy in copies if copy.name in sizes.tensors]
+        known = [
+            sizes.tensors[copy.name] for copy in copies
+            if copy.tensor in self.convertible and copy.name in sizes.tensors
+        ]  # fmt: skip
         conversion = sum(CONVERSION * max(each.positions[-1:], default=1) for each in known)
         return Lowered(
             replace(graph, name=self.name or asked.targets[-1].tensor),
