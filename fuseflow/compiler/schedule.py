@@ -100,8 +100,8 @@ class Scheduler:
         See `fuseflow.compiler.compile_statement`.
     value : ValueType
     options : mapping
-        Of `compile_region`: ``auto_convert``, ``keep_explicit``, ``operators``,
-        ``budget``, ``floor``, ``iteration``.
+        Of `compile_region`: ``auto_convert``, ``keep_explicit``, ``passes``, ``budget``, ``floor``,
+        ``iteration``, ``densities``.
     """
 
     program: Program
@@ -183,7 +183,9 @@ class Scheduler:
                 alone = [(at, at + 1) for at in range(count) if at not in inside]
                 return tuple(sorted([*marked, *alone]))
             case _:
-                raise LoweringError(f"unknown fusion '{fusion}': choose {', '.join(FUSIONS)}")
+                raise LoweringError(
+                    f"unknown fusion '{fusion}': choose {', '.join(FUSIONS)} or tune"
+                )
 
     def _cut(self, cut: Cut) -> Scheduled:
         """Compile the regions of a cut; what crosses them is stored as costs least in all."""
