@@ -31,7 +31,7 @@ from fuseflow.outcome import (
     only,
     region_path,
 )
-from fuseflow.samml.errors import TensorError
+from fuseflow.samml.errors import LoweringError, TensorError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph
 from fuseflow.samml.values import Number, ValueType
@@ -474,11 +474,16 @@ def prepare(
     tensors, stored = convert_operands(found.tensors, wanted)
     check_names(program, tensors, formats or {}, capacities or {}, dims or {}, fills or {})
     check_sizes(program, tensors)
+    for name, share in (densities or {}).items():
+        if name not in program.inputs or not 0 <= share <= 1:
+            raise LoweringError(
+                f"density {share} of '{name}': give an input of the program a share from 0 to 1"
+            )
     kind = common_type(value, found.tensors)
     options: dict[str, Any] = {
         "auto_convert": auto_convert,
         "keep_explicit": keep_explicit,
-        "passes": Passes.without(without),
+        "passes": Passes.without([without] if isinstance(without, str) else without),
         "iteration": iteration,
         "densities": densities or {},
     }

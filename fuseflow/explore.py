@@ -7,6 +7,7 @@ from typing import Any
 
 from fuseflow.api import Prepared, Program
 from fuseflow.compiler import Lowered
+from fuseflow.samml.errors import LoweringError
 
 KEPT = 1.25
 """Candidates that are expected to cost at most so many times what the best does are kept."""
@@ -107,7 +108,12 @@ def explore(
     found: Iterable[Program]
     found = prepared.candidates(count) if several and not orders else prepared.in_orders()
     ranked = sorted(map(_candidate, found), key=lambda each: each.predicted)
-    limit = KEPT * ranked[0].predicted if ranked else 0.0
+    if not ranked:
+        raise LoweringError(
+            "none of the loop orders that were tried can be compiled: explore cuts instead, or "
+            "let operands be converted (--auto-convert)"
+        )
+    limit = KEPT * ranked[0].predicted
     return Exploration(
         tuple(_tried(each, limit, simulate=simulate) for each in islice(ranked, count))
     )

@@ -223,7 +223,8 @@ def check_sizes(program: Program, tensors: Mapping[str, Tensor]) -> None:
                 if other != size:
                     raise TensorError(
                         f"statement {number} '{statement}': index {index} has size {other} in "
-                        f"{_origin(program, first)} but {size} in {_origin(program, access)}"
+                        f"{_origin(program, first)} but {size} in "
+                        f"{_origin(program, access).removesuffix(',')}"
                     )
         if all(index in sizes for index in statement.target.indices):
             target = statement.target

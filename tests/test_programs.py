@@ -413,3 +413,38 @@ def test_verify(fusion: str) -> None:
     ]
     assert len(verified.regions) == (2 if fusion == "regions" else 1)
     assert verified.seconds.rtl > 0
+
+
+@pytest.mark.parametrize("value", ["bf16", "fp32"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X(i,j) = B(i,j) / 3",
+        "X(i,j) = B(i,j) / 8",
+        "X(i,j) = 2 / (B(i,j) * B(i,j) + 1)",
+        "X(i,j) = where(B(i,j), 2 * 3, 0)",
+        "X(i,j) = B(i,j) * where(B(i,j), 3, 1)",
+    ],
+)
+def test_constants_where_values_are(text: str, value: str) -> None:
+    rng = np.random.default_rng(5)
+    entries = rng.standard_normal((6, 7)) * (rng.random((6, 7)) < 0.4)
+    run = fuseflow.compile(text, Tensor.from_numpy("B", entries, "sparse", value=value)).run()
+    assert run.max_error is not None
+    assert run.result.nnz
+
+
+def test_densities_are_shares_of_inputs() -> None:
+    for densities in ({"A": -1.0}, {"A": 5.0}, {"T": 0.5}, {"A": float("nan")}):
+        with pytest.raises(LoweringError, match="give an input of the program a share from 0 to 1"):
+            fuseflow.compile("T(i) = A(i,j); y = T(i)", densities=densities)
+
+
+def test_a_single_pass_may_be_named_alone() -> None:
+    program = fuseflow.compile("x(i) = relu(b(i) + 1)", without="operators")
+    assert [n.primitive for n in program.graph.nodes].count("unary") == 2
+
+
+def test_a_fill_that_the_type_does_not_hold() -> None:
+    with pytest.raises(LoweringError, match=r"fill 0\.5 of 'A' is no value of int32"):
+        fuseflow.compile("T(i) = A(i); y = T(i)", fills={"A": 0.5})

@@ -20,6 +20,7 @@ slack       sets FIFO depths where forks meet again
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from fuseflow.compiler.convert import Copy, Repair, repairs
 from fuseflow.compiler.cost import Choice, choose
@@ -42,6 +43,8 @@ from fuseflow.samml.values import INT32, Number, ValueType
 ALL_PASSES = Passes()
 MOST_TRIED = 3
 """How many choices are tried to keep FIFOs to the budget."""
+MOST_REPAIRED = 64
+"""How many sets of conversions are tried."""
 CONVERSION = 3
 """Cycles per stored entry that a conversion is expected to take: a counting sort by one mode."""
 ITERATIONS = ("factored", "global")
@@ -232,10 +235,10 @@ def compile_region(
 
     if iteration == "global":
         problem = problem_of(fuse(statements, stored, distinct=True))
-    elif order is not None:
-        problem = problem_of(fuse(statements, stored))
     else:
-        problem = _orderable(statements, stored, priority, problem_of)
+        problem = problem_of(fuse(statements, stored))
+        if order is None or sorted(order) != sorted(problem.indices):
+            problem = _orderable(statements, stored, priority, problem_of)
     nested = _nested(problem)
     if iteration == "global":
         problem, nested = nested or problem, None
@@ -327,7 +330,8 @@ class _Region:
         if self.order is not None:
             check_names(problem, self.order)
         reason: LoweringError | None = None
-        for repair in repairs(problem, self.sizes, self.order, self.priority, only):
+        found = repairs(problem, self.sizes, self.order, self.priority, only)
+        for repair in islice(found, MOST_REPAIRED):
             sizes = _with_copies(self.sizes, repair)
             try:
                 return self._lower(problem, repair.problem, sizes, indices, repair.copies)

@@ -79,6 +79,12 @@ class Problem:
                     )
                 case _:
                     pass
+        for name, fill in self.fills.items():
+            if not self.value.holds(fill):
+                raise LoweringError(
+                    f"fill {fill} of '{name}' is no value of {self.value.name}: use a value type "
+                    "that holds it (--type)"
+                )
         for access in (*self.operands, *self.targets):
             if len(access.indices) > LARGEST_RANK:
                 raise LoweringError(

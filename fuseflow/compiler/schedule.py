@@ -14,7 +14,6 @@ from typing import Any, TypeAlias, TypeVar
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Stored
 from fuseflow.compiler.expr import Where, walk
 from fuseflow.compiler.forecast import expected_positions
-from fuseflow.compiler.order import MOST_ORDERS
 from fuseflow.compiler.pipeline import Lowered, compile_region
 from fuseflow.compiler.program import Program
 from fuseflow.samml.errors import CapacityError, LoweringError
@@ -27,6 +26,9 @@ Cut: TypeAlias = tuple[tuple[int, int], ...]
 FUSIONS = ("none", "regions", "full", "auto")
 """How a program is cut: a graph a statement, as its regions say, one graph, or by cost."""
 
+
+MOST_EXPLORED = 720
+"""How many loop orders are tried one by one: all of six variables."""
 
 LONGEST = 16
 """Most statements of a region that `auto` looks at."""
@@ -161,7 +163,7 @@ class Scheduler:
         whole = (0, len(self.program.statements))
         first = self.compile("full")
         (lowered,) = first.regions
-        for order in islice(permutations(lowered.order), MOST_ORDERS):
+        for order in islice(permutations(lowered.order), MOST_EXPLORED):
             options = {**self.options, "order": order}
             alone = replace(self, options=options)
             try:

@@ -1,12 +1,13 @@
 """The value of an expression: its operands' values, combined where they are."""
 
 from collections.abc import Sequence
+from math import frexp
 
 from fuseflow.compiler.builder import Builder, Stream, Wire
 from fuseflow.compiler.expr import Constant
 from fuseflow.compiler.visit import Applied, Cursor, Masked, Node, Use
 from fuseflow.samml.errors import LoweringError
-from fuseflow.samml.values import Number, ValueType
+from fuseflow.samml.values import Number, ValueType, number
 
 
 def evaluate(
@@ -62,8 +63,11 @@ class _Evaluation:
                 if mask.nullable:
                     raise LoweringError(
                         f"what mask '{mask.access}' selects is needed where it stores nothing: "
-                        "store the result compressed, or let the program name the mask alone"
+                        "split the region behind the selection, so that it is stored, or store "
+                        "the result compressed"
                     )
+                if isinstance(body, Constant):
+                    return self._constants(self.of(mask), body.number)
                 return self.builder.lift(self.of(body), self.scope[: mask.here.rank], "val")
             case Applied(op, (operand,)):
                 return self.builder.unary(op, self.of(operand))
@@ -71,6 +75,9 @@ class _Evaluation:
                 return self._constant(op, self.of(operand), number)
             case Applied("sub", (Constant(number), operand)):
                 return self._constant("add", self.builder.unary("neg", self.of(operand)), number)
+            case Applied("div", (Constant(number), operand)):
+                value = self.of(operand)
+                return self.builder.alu("div", self._constants(value, number), value)
             case Applied(op, (Constant(number), operand)):
                 return self._constant(op, self.of(operand), number)
             case Applied(op, (left, right)):
@@ -86,6 +93,8 @@ class _Evaluation:
 
     def _constant(self, op: str, a: Wire, constant: Number) -> Wire:
         """Combine a value with a constant on its right."""
+        if op == "div":
+            return self._quotient(a, constant)
         if op != "sub":
             name = {"mul": "scale", "add": "shift"}.get(op, op)
             return self.builder.unary(name, a, constant)
@@ -93,3 +102,14 @@ class _Evaluation:
             return self.builder.unary("shift", a, -constant)
         # The lowest integer has no negative: two steps, which overflow where the whole does.
         return self.builder.unary("shift", self._constant("sub", a, constant + 1), 1)
+
+    def _quotient(self, a: Wire, divisor: Number) -> Wire:
+        """Divide by a constant; a power of two has a reciprocal that is exact."""
+        mantissa, _ = frexp(divisor)
+        if abs(mantissa) == 0.5 and self.kind.holds(1 / divisor):
+            return self.builder.unary("scale", a, number(1 / divisor))
+        return self.builder.alu("div", a, self._constants(a, divisor))
+
+    def _constants(self, like: Wire, constant: Number) -> Wire:
+        """Return a constant wherever a value is: what is first no more, then no less than it."""
+        return self.builder.unary("max", self.builder.unary("min", like, constant), constant)

@@ -241,6 +241,8 @@ class _Visiting:
                 return self.of(operand)
             case Applied(_, (left, right), annihilated):
                 return _combine(self.of(left), self.of(right), *annihilated)
+            case Masked(mask, Constant()):
+                return self.of(mask)
             case Masked(mask, body):
                 return _within(self.of(mask), self.of(body))
             case Use(running=running) if running.done:
