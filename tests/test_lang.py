@@ -292,6 +292,8 @@ X, V, S = Tensor("X", (3, 4)), Tensor("v", (3,)), Tensor("s", ())
         (lambda: linear(V, X, V), "linear: 'v' of shape (3,) does not fit 'X' of shape (3, 4): the "
          "bias is a vector of the outputs"),
         (lambda: lang.sum(X, axis=2), "sum: 'X' of shape (3, 4) has no axis 2: it has 2"),
+        (lambda: lang.sum(X, axis="i"), "sum: 'i' names no axis of 'X' of shape (3, 4): give a"),  # type: ignore[arg-type]
+        (lambda: lang.max(X, axis=1.5), "max: 1.5 names no axis of 'X'"),  # type: ignore[arg-type]
         (lambda: softmax(X, axis=-3), "softmax: 'X' of shape (3, 4) has no axis -3"),
         (lambda: lang.max(S), "max: no axis of 's' of shape () is given: name one or more"),
         (lambda: softmax(X, axis=()), "softmax: no axis of 'X' of shape (3, 4) is given"),

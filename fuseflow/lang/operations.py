@@ -1,7 +1,9 @@
 """The operations: products, functions of elements, folds, and groups of statements."""
 
+import operator
 from collections.abc import Sequence
 from math import prod
+from typing import SupportsIndex
 
 from fuseflow.compiler import groups
 from fuseflow.compiler.expr import Access, Binary, Expr, Fold, Statement, Where, chain
@@ -22,7 +24,8 @@ from fuseflow.lang.values import (
 from fuseflow.samml.errors import ParseError, TensorError
 from fuseflow.samml.values import Number
 
-Axis = int | Sequence[int] | None
+Axes = SupportsIndex | Sequence[SupportsIndex]
+Axis = Axes | None
 
 
 def einsum(subscripts: str, *operands: Operand) -> Computed:
@@ -249,10 +252,16 @@ def _fold(op: str, x: Operand, axis: Axis) -> Computed:
     return record(op, [Statement(Access(fresh_key(), kept), body)], [value], _sizes(value))
 
 
-def _folded(made_by: str, value: Value, axis: int | Sequence[int]) -> tuple[str, ...]:
+def _folded(made_by: str, value: Value, axis: Axes) -> tuple[str, ...]:
     """Return the index variables of some modes, which may be counted from the last one."""
     rank = len(value.shape)
-    axes = [axis] if isinstance(axis, int) else list(axis)
+    try:
+        one = isinstance(axis, SupportsIndex)
+        axes = [operator.index(axis)] if one else list(map(operator.index, axis))
+    except TypeError:
+        raise TensorError(
+            f"{made_by}: {axis!r} names no axis of {value}: give a whole number, or several"
+        ) from None
     for each in axes:
         if not -rank <= each < rank:
             raise TensorError(f"{made_by}: {value} has no axis {each}: it has {rank}")

@@ -132,7 +132,12 @@ class Tensor(Value):
             raise NotImplementedError(
                 f"tensor '{name}': blocking {tuple(blocking)} is not implemented; leave it out"
             )
-        sizes = tuple(index(size) for size in shape)
+        try:
+            sizes = tuple(index(size) for size in shape)
+        except TypeError:
+            raise TensorError(
+                f"tensor '{name}': {shape!r} is no shape: give a whole number per mode"
+            ) from None
         check_shape(name, sizes)
         if format is not None and Format.parse(format, len(sizes)).rank != len(sizes):
             raise TensorError(
