@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fuseflow.compiler.program import Program
-from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.values import FP32, INT32, ValueType
 from tests.compiler import dense
 from tests.programs.corpus import NAMES, Shapes, compiled, is_exact, load, operands, shapes
@@ -15,9 +14,6 @@ DENSITIES = (0.0, 0.3, 0.7, 1.0)
 
 CONVERTED = ("35_chain2_orders",)
 """Programs whose order is not their formats'."""
-
-ONE_NAME = {"40_softmax_matmul_masked": "what mask 'M.*' selects is needed where it stores nothing"}
-"""Programs that the global nest refuses: its variables have names of their own."""
 
 EXACT = [name for name in NAMES if is_exact(load(name))]
 MASKED = {"40_softmax_matmul_masked": 0, "47_attn_masked4": 2, "53_softmax4_masked": 0}
@@ -42,10 +38,6 @@ def runs(name: str, kind: ValueType) -> Any:
     for fusion, iteration in granularities(program):
         full = operands(program, drawn, 1.0, seed=0, kind=kind)
         options = {"value": kind, "auto_convert": name in CONVERTED}
-        if iteration == "global" and name in ONE_NAME:
-            with pytest.raises(LoweringError, match=ONE_NAME[name]):
-                compiled(program, full, fusion, iteration, **options)
-            continue
         made = compiled(program, full, fusion, iteration, **options)
         for density in DENSITIES:
             yield density, made.run(drawn_operands(program, drawn, density, kind))
