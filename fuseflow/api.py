@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fuseflow.compiler import Lowered, Statement, Truth
 from fuseflow.compiler.expr import masks_of
+from fuseflow.compiler.forecast import Forecast
 from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.program import Program as Source
 from fuseflow.compiler.schedule import Scheduled, Scheduler
@@ -115,6 +116,12 @@ class Program:
     def crossing(self) -> frozenset[str]:
         """The tensors that one graph stores and another reads."""
         return frozenset(name for kernel in self.kernels for name in kernel.computed)
+
+    @property
+    def forecasts(self) -> tuple[Forecast, ...]:
+        """What every graph that was compiled is expected to do."""
+        found = (kernel.lowered for kernel in self.kernels)
+        return tuple(each.forecast for each in found if isinstance(each, Lowered))
 
     def run(self, tensors: Mapping[str, Tensor] | None = None, *, trace: bool = False) -> RunResult:
         """Run on the golden model and the cycle model, and compare the two and the truth.

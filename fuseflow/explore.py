@@ -6,7 +6,6 @@ from itertools import islice
 from typing import Any
 
 from fuseflow.api import Prepared, Program
-from fuseflow.compiler import Lowered
 from fuseflow.samml.errors import LoweringError
 
 KEPT = 1.25
@@ -120,9 +119,7 @@ def explore(
 
 
 def _candidate(program: Program) -> Candidate:
-    forecasts = [
-        kernel.lowered.forecast for kernel in program.kernels if isinstance(kernel.lowered, Lowered)
-    ]
+    forecasts = program.forecasts
     return Candidate(
         program,
         sum(each.cycles for each in forecasts),

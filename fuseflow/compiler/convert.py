@@ -10,7 +10,7 @@ from itertools import islice, permutations
 from typing import TypeAlias
 
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Sizes
-from fuseflow.compiler.expr import Access, Expr, Rewriter
+from fuseflow.compiler.expr import Access, Expr, Rewriter, accesses
 from fuseflow.compiler.order import MOST_ORDERS
 from fuseflow.compiler.problem import Problem
 from fuseflow.samml.formats import Format, LevelKind
@@ -58,13 +58,15 @@ def repairs(
     no other tensor is converted, and not every problem has an order then.
     """
     orders = _orders(problem.indices, priority) if order is None else (tuple(order),)
-    accesses = [*problem.operands, *problem.targets]
-    if only is not None:
-        accesses = [access for access in accesses if access.tensor in only]
+    free = [
+        access
+        for access in (*problem.operands, *problem.targets)
+        if only is None or access.tensor in only
+    ]
     found: dict[_Forms, float] = {}
     for each in orders:
         for compressed in (False, True):
-            forms = _forms(problem, accesses, each, compressed=compressed)
+            forms = _forms(problem, free, each, compressed=compressed)
             if forms not in found:
                 found[forms] = sum(_words(sizes, name) for name in _converted(forms))
     for forms in sorted(found, key=lambda each: found[each]):
@@ -76,20 +78,19 @@ _Forms: TypeAlias = "tuple[tuple[Access, Format], ...]"
 
 
 def _forms(
-    problem: Problem, accesses: Sequence[Access], order: Sequence[str], *, compressed: bool
+    problem: Problem, free: Sequence[Access], order: Sequence[str], *, compressed: bool
 ) -> _Forms:
     """Return the formats that an order asks for; `compressed` results have no level to fill."""
-    rank = {index: position for position, index in enumerate(order)}
     targets = {target.tensor for target in problem.targets}
     found: list[tuple[Access, Format]] = []
-    for access in accesses:
+    for access in free:
         own = problem.formats[access.tensor]
         levels = own.levels
         if compressed and access.tensor in targets:
             levels = (LevelKind.COMPRESSED,) * len(levels)
-        modes = tuple(sorted(range(len(levels)), key=lambda mode: rank[access.indices[mode]]))
-        if (levels, modes) != (own.levels, own.order):
-            found.append((access, Format(levels, modes)))
+        form = in_loop_order(access, levels, order)
+        if form != own:
+            found.append((access, form))
     return tuple(found)
 
 
@@ -130,11 +131,10 @@ def _repair(problem: Problem, forms: Mapping[Access, Format]) -> Repair:
     for target in problem.targets:
         formats[target.tensor] = forms.get(target, formats[target.tensor])
     fills = {**problem.fills, **{c.name: problem.fills.get(c.tensor, 0) for c in copies.values()}}
-    repaired = replace(problem, results=results, formats=formats, fills=fills)
-    kept = {
-        access.tensor: formats[access.tensor] for access in (*repaired.operands, *problem.targets)
-    }
-    return Repair(replace(repaired, formats=kept), tuple(copies.values()))
+    used = (*accesses(*(each.value for each in results)), *problem.targets)
+    kept = {access.tensor: formats[access.tensor] for access in used}
+    repaired = replace(problem, results=results, formats=kept, fills=fills)
+    return Repair(repaired, tuple(copies.values()))
 
 
 def _words(sizes: Sizes, tensor: str) -> float:

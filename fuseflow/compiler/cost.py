@@ -25,7 +25,7 @@ from fuseflow.compiler.expr import (
     accesses,
     free,
 )
-from fuseflow.compiler.forecast import Forecast, forecast
+from fuseflow.compiler.forecast import DENSITY, Forecast, forecast
 from fuseflow.compiler.lower import lower
 from fuseflow.compiler.operators import operators
 from fuseflow.compiler.order import check_order, constraints, orders
@@ -36,9 +36,6 @@ from fuseflow.compiler.table import FusionTable
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.graph import Graph
-
-DEFAULT_DENSITY = 0.1
-"""Share of a compressed level's coordinates that are assumed stored."""
 
 EXHAUSTIVE = 200
 """How many loop orders are all looked at; of more, the neighbours of the best are."""
@@ -76,7 +73,7 @@ class _Estimate:
             return 1.0
         tensor = self.sizes.tensors.get(access.tensor)
         if tensor is None:
-            return self.sizes.densities.get(access.tensor, DEFAULT_DENSITY)
+            return self.sizes.densities.get(access.tensor, DENSITY)
         parents = tensor.positions[level - 1] if level else 1
         fiber = tensor.positions[level] / max(parents, 1)
         return min(1.0, fiber / max(self.indices[index], 1))

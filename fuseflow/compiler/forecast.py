@@ -151,7 +151,7 @@ class _Forecasting:
             for tensor in graph.tensors
         }
         self.spread = {name: tensor.spread for name, tensor in stored.items()}
-        self.streams: dict[tuple[str, str], _Stream] = {}
+        self.streams: dict[str, dict[str, _Stream]] = {}
         self.firings: dict[str, float] = {}
         self.cycles = 0.0
         self.operations = 0.0
@@ -184,7 +184,7 @@ class _Forecasting:
 
     def _edge(self, node: Node, port: str) -> tuple[Connection, _Stream]:
         edge = node.connection(port)
-        return edge, self.streams[edge.node, edge.output]
+        return edge, self.streams[edge.node][edge.output]
 
     def _in(self, node: Node, port: str) -> _Stream:
         return self._edge(node, port)[1]
@@ -200,7 +200,7 @@ class _Forecasting:
         return {new: stream.present.get(old, 1.0) * factor for old, new in pairs}
 
     def _out(self, node: Node, stream: _Stream, port: str = "out") -> None:
-        self.streams[node.name, port] = stream
+        self.streams.setdefault(node.name, {})[port] = stream
 
     def _fire(self, node: Node, firings: float, groups: float = inf) -> None:
         """Let a node fire; it writes when the first of so many groups of its input is complete."""
@@ -213,10 +213,9 @@ class _Forecasting:
         begin += (end - begin) / max(groups, 1.0) + latency
         end += latency
         self.cycles = max(self.cycles, end)
-        for (name, port), stream in list(self.streams.items()):
-            if name == node.name:
-                done = max(end, begin + stream.tokens)
-                self.streams[name, port] = replace(stream, begin=begin, end=done)
+        for port, stream in self.streams.get(node.name, {}).items():
+            done = max(end, begin + stream.tokens)
+            self._out(node, replace(stream, begin=begin, end=done), port)
 
     def _root(self, node: Node) -> None:
         self._out(node, _Stream((1.0,)))
@@ -248,7 +247,7 @@ class _Forecasting:
             each *= self.spread[tensor][level] if tensor in self.spread else 1.0
         size = self._size(node.params["index"])
         self._scan(node, each, size, frozenset({(tensor, level)}))
-        out = self.streams[node.name, "out"]
+        out = self.streams[node.name]["out"]
         self.bytes += WORD * (out.counts[-1] + 2 * out.counts[-2])
 
     def _locate(self, node: Node) -> None:
