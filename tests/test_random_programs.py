@@ -1,12 +1,13 @@
 """Random statements of every operator, format, order, type and fill, on both models."""
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fuseflow
 from fuseflow.samml.errors import LoweringError
 from tests.compiler.running import formats, operands, statements, value_types
+from tests.nightly import nightly
 
 WAYS_OUT = ("use an order", "give one operand another fill", "split the region")
 
@@ -39,15 +40,8 @@ def test_some(data: st.DataObject) -> None:
     run_one(data)
 
 
-# The seed is fixed, so that what fails comes again without its database.
 @pytest.mark.regress
-@settings(
-    deadline=None,
-    max_examples=1000,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+@nightly(1000)
 @given(st.data())
 def test_a_thousand(data: st.DataObject) -> None:
     run_one(data)

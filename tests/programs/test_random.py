@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fuseflow
@@ -10,6 +10,7 @@ from fuseflow.api import Program, RunResult
 from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.values import FP32, INT32, VALUE_TYPES, ValueType
 from fuseflow.tensor import Tensor
+from tests.nightly import nightly
 from tests.programs.strategies import Drawn, operands, programs
 
 WAYS_OUT = ("use an order", "another fill", "split the region", "split it", "store ")
@@ -59,15 +60,8 @@ def test_some(data: st.DataObject) -> None:
     run_one(data)
 
 
-# The seed is fixed, so that what fails comes again without its database.
 @pytest.mark.regress
-@settings(
-    deadline=None,
-    max_examples=500,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+@nightly(500)
 @given(st.data())
 def test_five_hundred(data: st.DataObject) -> None:
     run_one(data)
@@ -75,13 +69,7 @@ def test_five_hundred(data: st.DataObject) -> None:
 
 @pytest.mark.rtl
 @pytest.mark.regress
-@settings(
-    deadline=None,
-    max_examples=10,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+@nightly(10)
 @given(st.data())
 def test_some_in_hardware(data: st.DataObject) -> None:
     drawn = data.draw(programs(), label="program")

@@ -1,7 +1,7 @@
 """Random statements through compiler, models and RTL; and the larger peers' inputs."""
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from fuseflow.comparison.fitting import fitting
@@ -14,6 +14,7 @@ from gen.tile import Tile
 from tests.compiler.kernels import INPUTS, SINGLE, needs_inputs, renumbered
 from tests.compiler.running import fills as draw_fills
 from tests.compiler.running import formats, operands, statements, value_types
+from tests.nightly import nightly
 from tests.rtl.test_kernels import compare, make_run
 from verif.job import Run
 from verif.tile import build_tile
@@ -24,14 +25,8 @@ LARGEST = 4
 """Sizes that the strategy of operands draws."""
 
 
-# Builds are too slow to shrink a failure; the seed is fixed, so that it comes again.
-@settings(
-    max_examples=20,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+# Builds are too slow to shrink a failure.
+@nightly(20)
 @given(st.data())
 def test_random_statements(data: st.DataObject) -> None:
     statement = data.draw(statements(), label="statement")
