@@ -289,7 +289,7 @@ class Scheduler:
             stored,
             _only(chosen, {*stored, *(name for name in read if name not in tensors)}),
             tensors=_only(tensors, read),
-            convertible=read & known.keys() if convert else (),
+            convertible=read - program.inputs.keys() if convert else (),
             dims=_only(self.dims, indices),
             priority=(marked.order if marked else ()) or program.order,
             capacities=_only(capacities, {*read, *stored}),
