@@ -1,19 +1,24 @@
-"""The error of modules that no program can be made of."""
+"""What a module of MLIR can be refused for."""
+
+from typing import NoReturn
 
 from fuseflow.mlir.module import Location
 from fuseflow.samml.errors import ParseError
 
 
 class MlirError(ParseError):
-    """A module is malformed, or does something that no Einsum does.
+    """A module does not parse, or does something that has no meaning here.
 
-    Parameters
-    ----------
-    location : Location
-    problem : str
-        What is wrong, and the way out.
+    Its text is ``file:line:column: what``, where the place is known.
     """
 
-    def __init__(self, location: Location, problem: str) -> None:
-        super().__init__(f"{location}: {problem}")
-        self.location = location
+
+def refuse(location: Location, why: str) -> NoReturn:
+    """Refuse what stands at a place.
+
+    Raises
+    ------
+    MlirError
+        Always.
+    """
+    raise MlirError(f"{location}: {why}")

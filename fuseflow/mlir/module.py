@@ -161,7 +161,23 @@ class Concat:
     location: Location = Location()
 
 
-Step: TypeAlias = Compute | Reshape | Slice | Concat
+@dataclass(frozen=True)
+class Complement:
+    """The mask of where another is not: 1 where the source is 0, and 0 elsewhere.
+
+    Attributes
+    ----------
+    target, source : str
+        The source is an argument or computed: a constant mask has a constant complement.
+    location : Location
+    """
+
+    target: str
+    source: str
+    location: Location = Location()
+
+
+Step: TypeAlias = Compute | Reshape | Slice | Concat | Complement
 
 
 @dataclass(frozen=True)
