@@ -21,7 +21,7 @@ from fuseflow.mlir.link import Linked, link
 from fuseflow.mlir.module import Array, Module
 from fuseflow.outcome import RunResult, VerifyResult
 from fuseflow.samml.errors import LoweringError, TensorError
-from fuseflow.samml.formats import Format
+from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.values import ValueType, value_type
 from fuseflow.tensor import Tensor
 
@@ -112,10 +112,17 @@ class Function:
             if (name := self.names.get(each.source, each.source)) in (densities or {})
             and densities is not None
         }
+        weights = {
+            each.name
+            for each in linked.inputs
+            if self.names.get(each.source, each.source) not in {*self.inputs, *chosen}
+            and LevelKind.COMPRESSED not in each.format.levels
+        }
         prepared = prepare(
             program,
             *tensors,
-            formats={**stored, **results},
+            unordered=weights,
+            formats={**{n: f for n, f in stored.items() if n not in weights}, **results},
             dims={**linked.sizes, **options.pop("dims", {})},
             value=value,
             densities=shares,

@@ -35,6 +35,15 @@ class Coordinates:
     shape: tuple[int, ...]
 
 
+def dense(data: Data) -> Array:
+    """Return all elements."""
+    if not isinstance(data, Coordinates):
+        return data
+    array = np.zeros(data.shape, data.values.dtype)
+    array[tuple(data.rows.T)] = data.values
+    return array
+
+
 @dataclass(frozen=True, eq=False)
 class Input:
     """An operand of a program: a piece of an argument or a constant of the module.
@@ -49,7 +58,9 @@ class Input:
     shape : tuple of int
     format : Format
     mask : bool
-        It stores a 1 where the source is true, and nothing elsewhere.
+        It stores a 1 where the source is not 0, and nothing elsewhere.
+    complement : bool
+        A mask of where the source is 0.
     constant : ndarray or None
         The source's elements where they are known.
     """
@@ -60,6 +71,7 @@ class Input:
     shape: tuple[int, ...]
     format: Format
     mask: bool = False
+    complement: bool = False
     constant: Array | None = None
 
     def tensor(self, data: Data, value: ValueType) -> Tensor:
@@ -76,6 +88,8 @@ class Input:
         TensorError
             An element is not finite.
         """
+        if self.complement:
+            data = dense(data) == 0
         if isinstance(data, Coordinates):
             rows, values = self._entries(data)
         else:

@@ -1,7 +1,7 @@
 """From the steps of a module to Einsums over pieces of its tensors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -20,9 +20,10 @@ from fuseflow.compiler.expr import (
     chain,
     free,
 )
+from fuseflow.mlir.errors import refuse
 from fuseflow.mlir.modes import Mode, Piece
 from fuseflow.mlir.module import Compute, Location, Module
-from fuseflow.mlir.pieces import Key, Part, Pieces
+from fuseflow.mlir.pieces import Part, Pieces
 from fuseflow.samml.values import number
 
 COMBINE = {"sum": "add", "max": "max", "min": "min"}
@@ -59,7 +60,7 @@ class Leaf:
     ----------
     part : Part
     mask : bool
-        It is stored where the piece is true.
+        It is stored where the piece is true, or of a complement where it is not.
     """
 
     part: Part
@@ -101,6 +102,11 @@ class Definitions:
             It is read as a mask.
         """
         if part.tensor in self.pieces.variables:
+            if part.complement:
+                refuse(
+                    self.pieces.steps[part.tensor].location,
+                    "a mask of where a computed tensor is 0: give the mask as an input",
+                )
             made = self._define(part)
             kept = dict(zip(self._indices(part), indices, strict=True))
             match made.value:
@@ -113,7 +119,9 @@ class Definitions:
         splat = self._splat(part)
         if splat is not None:
             return Constant(splat)
-        name = self._name(part) + ("_mask" if mask else "")
+        if part.complement and not mask:
+            return Binary("sub", Constant(1), self.read(replace(part, complement=False), indices))
+        name = self._name(part) + ("_unmask" if part.complement else "_mask" if mask else "")
         self.leaves.setdefault(name, Leaf(part, mask))
         return Access(name, indices)
 
@@ -122,8 +130,10 @@ class Definitions:
         if constant is None:
             return None
         piece = constant[np.ix_(*(each.places for each in self.pieces.at(part.tensor, part.key)))]
-        same = piece.size and (piece == piece.flat[0]).all()
-        return number(float(piece.flat[0])) if same else None
+        if not piece.size or (piece != piece.flat[0]).any():
+            return None
+        first = float(piece.flat[0])
+        return number(float(first == 0) if part.complement else first)
 
     def _name(self, part: Part) -> str:
         """Name a piece: as its tensor, numbered where that has several."""

@@ -20,7 +20,7 @@ from fuseflow.compiler.groups import fresh
 from fuseflow.compiler.program import Program, Region
 from fuseflow.mlir.boundary import Input, Output, Slab, format_of
 from fuseflow.mlir.definitions import Definition, Definitions, renamed
-from fuseflow.mlir.errors import MlirError
+from fuseflow.mlir.errors import refuse
 from fuseflow.mlir.merge import merged
 from fuseflow.mlir.modes import Piece
 from fuseflow.mlir.module import Location, Module
@@ -111,11 +111,10 @@ class _Linker:
             self.made.sizes,
         )
         if not self.definitions:
-            raise MlirError(
-                Location(), f"'{module.name}' computes nothing: it returns what it is given"
-            )
+            refuse(Location(), f"'{module.name}' computes nothing: it returns what it is given")
         self.called = self._called()
-        self.called |= {copy: self.called[name] for copy, name in same.items()}
+        self.called |= {copy: self.called[name] for copy, name in same.items()
+                        if name in self.called}  # fmt: skip
         self.letters: dict[int, str] = {}
         self.sizes: dict[str, int] = {}
 
@@ -192,6 +191,7 @@ class _Linker:
             shape,
             self._format(source, pieces, mask=leaf.mask),
             leaf.mask,
+            leaf.part.complement,
             self.module.constants.get(source),
         )
 

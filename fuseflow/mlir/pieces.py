@@ -1,14 +1,14 @@
 """The pieces that the tensors of a module fall into, and what views make of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
 from fuseflow.compiler.expr import accesses
-from fuseflow.mlir.errors import MlirError
+from fuseflow.mlir.errors import refuse
 from fuseflow.mlir.modes import Mode, Piece, ViewError, product_of, sum_of
-from fuseflow.mlir.module import Compute, Concat, Module, Reshape, Slice, Step
+from fuseflow.mlir.module import Complement, Compute, Concat, Module, Reshape, Slice, Step
 
 Key: TypeAlias = tuple[int, ...]
 """A piece of a tensor: by mode, the number of a piece of it."""
@@ -22,10 +22,13 @@ class Part:
     ----------
     tensor : str
     key : Key
+    complement : bool
+        It is where that is 0.
     """
 
     tensor: str
     key: Key
+    complement: bool = False
 
 
 class Pieces:
@@ -54,11 +57,11 @@ class Pieces:
             try:
                 self._tie(step)
             except ViewError as error:
-                raise MlirError(
+                refuse(
                     step.location,
-                    f"a view that takes a mode apart in two ways: {error}; keep the sizes that "
-                    "belong together in one mode, or compute that part outside of the model",
-                ) from None
+                    f"a mode is taken apart in two ways: {error}; keep modes that belong together "
+                    "apart in all views, or compute this part outside of the model",
+                )
         for name in module.arguments:
             self._tie_blocks(name)
         self._found: dict[int, tuple[Piece, ...]] = {}
@@ -83,7 +86,9 @@ class Pieces:
             return Part(tensor, key)
         starts = tuple(piece.start for piece in self.at(tensor, key))
         source, places = _source(step, starts, self.module)
-        return self.origin(source, self._key(source, places))
+        origin = self.origin(source, self._key(source, places))
+        flipped = isinstance(step, Complement)
+        return replace(origin, complement=origin.complement != flipped)
 
     def _key(self, tensor: str, places: Sequence[int]) -> Key:
         """Return the piece of a tensor that starts at coordinates."""
@@ -116,6 +121,9 @@ class Pieces:
                 for left, right in groups:
                     whole = product_of([self.modes[source][mode] for mode in left])
                     whole.same(product_of([target[mode] for mode in right]))
+            case Complement(_, source):
+                for mode, other in zip(self.modes[source], target, strict=True):
+                    mode.same(other)
             case Concat(_, sources, along):
                 for other in range(len(target)):
                     modes = [self.modes[source][other] for source in sources]
@@ -154,10 +162,12 @@ def _tie_slice(mode: Mode, part: Mode, offset: int, stride: int) -> None:
 
 
 def _source(
-    step: Reshape | Slice | Concat, places: Sequence[int], module: Module
+    step: Reshape | Slice | Concat | Complement, places: Sequence[int], module: Module
 ) -> tuple[str, list[int]]:
     """Return the tensor that an element of a view comes from, and where it stands there."""
     match step:
+        case Complement(_, source):
+            return source, list(places)
         case Slice(_, source, offsets, _, strides):
             return source, [
                 offset + stride * place
