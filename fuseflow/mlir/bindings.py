@@ -14,7 +14,7 @@ import numpy as np
 
 from fuseflow.mlir.elements import dtype_of, is_element
 from fuseflow.mlir.encodings import encoding
-from fuseflow.mlir.errors import MlirError, refuse
+from fuseflow.mlir.errors import MlirError, refused
 from fuseflow.mlir.literals import array_of_bytes, array_of_text, resources_of
 from fuseflow.mlir.module import Array, Encoding, Location, TensorType
 from fuseflow.mlir.syntax import (
@@ -248,10 +248,10 @@ class _Convert:
             self._resources = resources_of(str(self._module.get_asm(enable_debug_info=False)))
         name = str(attribute).removeprefix("dense_resource<").partition(">")[0]
         if name not in self._resources:
-            refuse(place, f"the module has no data for dense_resource<{name}>")
+            raise refused(place, f"the module has no data for dense_resource<{name}>")
         shape = tuple(map(int, attribute.type.shape))
         element = str(attribute.type.element_type)
         try:
             return array_of_bytes(self._resources[name], shape, element)
         except ParseError as error:
-            refuse(place, f"dense_resource<{name}>: {error}")
+            raise refused(place, f"dense_resource<{name}>: {error}") from None

@@ -1,7 +1,5 @@
 """What a module of MLIR can be refused for."""
 
-from typing import NoReturn
-
 from fuseflow.mlir.module import Location
 from fuseflow.samml.errors import ParseError
 
@@ -13,12 +11,6 @@ class MlirError(ParseError):
     """
 
 
-def refuse(location: Location, why: str) -> NoReturn:
-    """Refuse what stands at a place.
-
-    Raises
-    ------
-    MlirError
-        Always.
-    """
-    raise MlirError(f"{location}: {why}")
+def refused(location: Location, why: str) -> MlirError:
+    """Return the error that says what stands at a place and why it is refused."""
+    return MlirError(f"{location}: {why}")

@@ -6,13 +6,11 @@ import numpy as np
 
 from fuseflow.compiler.expr import Access
 from fuseflow.mlir.conditions import Condition
-from fuseflow.mlir.draft import Blank, Deferred, Draft, Known, Meaning, Named, type_of
-from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.draft import Blank, Deferred, Draft, Groups, Known, Meaning, Named, type_of
+from fuseflow.mlir.errors import refused
 from fuseflow.mlir.module import Concat, Location, Reshape, Slice, TensorType
 from fuseflow.mlir.selection import Selection
 from fuseflow.mlir.syntax import Operation, Value
-
-Groups = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,11 @@ class View:
         source = self._source()
         groups: list[list[int]] = self.operation.attributes["reassociation"]
         expands = self.operation.name == "tensor.expand_shape"
-        one = len(groups)
         pairs = tuple(
             ((mode,), tuple(group)) if expands else (tuple(group), (mode,))
             for mode, group in enumerate(groups)
         )
-        if one == 0:
+        if not groups:
             rank = max(self._kind.rank, type_of(self.operation.operands[0], self._place).rank)
             pairs = (((), tuple(range(rank))) if expands else (tuple(range(rank)), ()),)
         return reshaped(self.draft, source, pairs, self._kind, self._place)
@@ -58,7 +55,9 @@ class View:
         """Read ``tensor.extract_slice``."""
         attributes = self.operation.attributes
         if len(self.operation.operands) > 1:
-            refuse(self._place, "a slice at computed offsets: use constant offsets and sizes")
+            raise refused(
+                self._place, "a slice at computed offsets: use constant offsets and sizes"
+            )
         return sliced(
             self.draft,
             self._source(),
@@ -80,7 +79,7 @@ class View:
         attributes, block = self.operation.attributes, self.operation.blocks[0]
         found = self.draft.values.get(block.operations[-1].operands[0])
         if len(self.operation.operands) > 1 or not isinstance(found, Known):
-            refuse(self._place, "padding with a computed value or width: use constants")
+            raise refused(self._place, "padding with a computed value or width: use constants")
         part = self._source()
         shape = list(type_of(self.operation.operands[0], self._place).shape)
         for mode, (low, high) in enumerate(
@@ -104,7 +103,7 @@ class View:
             return source
         have = self.draft.types[source.name]
         if kind.shape != have.shape:
-            refuse(self._place, f"a cast from shape {have.shape} to {kind.shape}")
+            raise refused(self._place, f"a cast from shape {have.shape} to {kind.shape}")
         if have.encoding == kind.encoding or kind.encoding is None:
             return source
         if source.name in self.draft.steps and have.encoding is None:
@@ -124,7 +123,7 @@ def meaning(draft: Draft, value: Value, place: Location) -> Meaning:
     """
     found = draft.values.get(value)
     if found is None:
-        refuse(place, "reads a value that the function does not compute")
+        raise refused(place, "reads a value that the function does not compute")
     return found
 
 
@@ -139,7 +138,7 @@ def named(draft: Draft, source: Meaning, kind: TensorType, place: Location) -> s
             value = Selection(draft, place).number(body) if isinstance(body, Condition) else body
             return draft.compute(indices, value, kind, place).name
         case Blank():
-            refuse(place, "reads what 'tensor.empty' leaves undefined: fill it first")
+            raise refused(place, "reads what 'tensor.empty' leaves undefined: fill it first")
 
 
 def reshaped(
