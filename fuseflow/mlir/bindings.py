@@ -165,6 +165,8 @@ class _Convert:
                 return OtherType(text, "it is a buffer: keep the module on tensors")
             case _ if is_element(text):
                 return TensorType((), text)
+            case _ if text.startswith("!torch."):
+                return OtherType(text, "export with output_type='linalg-on-tensors'")
             case _:
                 return OtherType(text, "there are no such values: use tensors of numbers")
 

@@ -4,6 +4,7 @@ A value that depends on constants and loops alone is a `Grid`, and NumPy compute
 are expressions of index variables, or conditions.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -39,6 +40,9 @@ from fuseflow.mlir.syntax import (
     evaluate,
 )
 
+LARGEST = 1 << 26
+"""Iterations over constants that are computed while reading: more are left to run."""
+
 
 @dataclass(frozen=True, eq=False)
 class Grid:
@@ -59,6 +63,11 @@ class Grid:
 
 
 Meant: TypeAlias = Grid | Expr | Condition
+
+
+def _is_computed(place: Affine, size: int) -> bool:
+    """Whether a mode is read at other places than those of one loop."""
+    return not isinstance(place, Dim) and not (place == Fixed(0) and size == 1)
 
 
 @dataclass
@@ -106,9 +115,10 @@ class Body:
             case Known() as known:
                 return self._grid(known, where)
             case Named(name):
-                if any(isinstance(place, Arithmetic) for place in where):
+                shape = self.draft.types[name].shape
+                if any(map(_is_computed, where, shape)):
                     return self._gather(name, [self._place_grid(place) for place in where])
-                return self._stored(name, self._indices(where, self.draft.types[name].shape))
+                return self._stored(name, self._indices(where, shape))
             case Deferred() as deferred:
                 sizes = [self.draft.sizes[index] for index in deferred.indices]
                 return self.draft.written_out(deferred, self._indices(where, tuple(sizes)))
@@ -134,45 +144,35 @@ class Body:
                         self.place,
                         f"reads the diagonal of a tensor (d{loop} twice): take it beforehand",
                     )
-                case Fixed(0) | Dim() if size == 1:
-                    indices.append(self.draft.index(1))
                 case _:
-                    raise refused(
-                        self.place,
-                        f"reads a tensor at '{place}': use one loop a mode, such as d0",
-                    )
+                    indices.append(self.draft.index(1))
         return tuple(indices)
 
     def _grid(self, known: Known, where: AffineMap) -> Grid:
         count = len(self.loops)
         dims = [place.position for place in where if isinstance(place, Dim)]
         if len(dims) == len(set(dims)) and not any(isinstance(p, Arithmetic) for p in where):
-            fixed = tuple(slice(None) if isinstance(p, Dim) else p.value for p in where)  # pyright: ignore
-            array = known.array[fixed]
-            array = np.transpose(array, np.argsort(dims)) if dims else array
+            fixed = tuple(p.value if isinstance(p, Fixed) else slice(None) for p in where)
+            array = np.transpose(known.array[fixed], np.argsort(dims))
             sizes = iter(array.shape)
             shape = [next(sizes) if loop in dims else 1 for loop in range(count)]
-            indices = tuple(
-                self.loops[p.position] if isinstance(p, Dim) else self.draft.index(1) for p in where
-            )
-            whole = all(
-                isinstance(p, Dim) or size == 1
-                for p, size in zip(where, known.array.shape, strict=True)
-            )
+            whole = not any(map(_is_computed, where, known.array.shape))
+            indices = self._indices(where, known.array.shape) if whole else ()
             return Grid(array.reshape(shape), known.element, (known, indices) if whole else None)
         places = [self._place_grid(place) for place in where]
         return Grid(known.array[tuple(np.broadcast_arrays(*places))], known.element)
 
     def _place_grid(self, place: Affine) -> Array:
         """Return what an affine expression is at every iteration."""
-        sizes = [self.draft.sizes[loop] for loop in self.loops]
+        count = len(self.loops)
         axes = [
-            np.arange(size).reshape([-1 if axis == loop else 1 for axis in range(len(sizes))])
-            for loop, size in enumerate(sizes)
+            np.arange(self.draft.sizes[loop]).reshape(
+                [-1 if a == axis else 1 for a in range(count)]
+            )
+            for axis, loop in enumerate(self.loops)
         ]
-        return np.asarray(evaluate(place, axes)).reshape(
-            np.broadcast_shapes((1,) * len(sizes), np.shape(evaluate(place, axes)))
-        )
+        array = np.asarray(evaluate(place, axes))
+        return array.reshape(array.shape or (1,) * count)
 
     def _gather(self, name: str, places: list[Array]) -> Expr:
         """Return the elements of a tensor at constant places, by products that select them.
@@ -225,8 +225,11 @@ class Body:
                 return self._extract(operation)
             raise refused(place, f"'{name}' has no meaning in the body of a linalg operation")
         operands = [self.meaning(operand) for operand in operation.operands]
-        if all(isinstance(operand, Grid) for operand in operands):
-            return self._fold(operation, [o for o in operands if isinstance(o, Grid)])
+        grids = [operand for operand in operands if isinstance(operand, Grid)]
+        if len(grids) == len(operands):
+            shape = np.broadcast_shapes(*(grid.array.shape for grid in grids))
+            if math.prod(shape) <= LARGEST or name not in SYMBOLIC:
+                return self._fold(operation, grids)
         if name == "arith.select":
             return self._select(operation, operands)
         if name in ("arith.cmpf", "arith.cmpi"):

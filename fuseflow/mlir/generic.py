@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import special
 
 from fuseflow.compiler.expr import Access, Binary, Expr, Fold, Unary, walk
 from fuseflow.mlir.algebra import Algebra
-from fuseflow.mlir.body import Body, Grid, Meant
+from fuseflow.mlir.body import LARGEST, Body, Grid, Meant
 from fuseflow.mlir.conditions import Condition, both, either
 from fuseflow.mlir.draft import ERF, Deferred, Draft, Known, Meaning, Named, splat, type_of
 from fuseflow.mlir.elements import dtype_of
@@ -33,9 +34,6 @@ FOLDS = {
 """The fold that an operation with the previous result makes."""
 
 NUMPY_FOLDS = {"sum": np.sum, "max": np.max, "min": np.min, "and": np.all, "or": np.any}
-
-LARGEST_FOLD = 1 << 26
-"""Iterations of a reduction of constants that is computed while reading: more are left to run."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +97,8 @@ class Generic:
             loops[place.position] if isinstance(place, Dim) else self.draft.index(1)
             for place in where
         )
+        if len(set(target)) < len(target):
+            raise refused(self._place, "writes a diagonal: use one loop a mode, such as d0")
         reduced = tuple(loop for loop in loops if loop not in target)
         if reduced:
             begin = block.arguments[inputs + number]
@@ -144,7 +144,7 @@ class Generic:
         self, body: Body, op: str, grid: Grid, first: Grid, reduced: tuple[str, ...]
     ) -> Grid | None:
         sizes = tuple(self.draft.sizes[loop] for loop in body.loops)
-        if math.prod(sizes) > LARGEST_FOLD:
+        if math.prod(sizes) > LARGEST:
             return None
         axes = tuple(axis for axis, loop in enumerate(body.loops) if loop in reduced)
         wide = np.broadcast_to(in_float64(grid.array), sizes)
@@ -260,8 +260,13 @@ def softmax(draft: Draft, operation: Operation) -> Meaning:
     """Read ``linalg.softmax``, which MLIR's own pass leaves alone."""
     place = operation.location
     kind = type_of(operation.results[0], place)
+    mode = int(operation.attributes["dimension"])
+    known = draft.values.get(operation.operands[0])
+    if isinstance(known, Known):
+        array = special.softmax(in_float64(known.array), axis=mode)
+        return Known(array.astype(dtype_of(kind.element)), kind.element)
     loops = tuple(map(draft.index, kind.shape))
-    along = (loops[int(operation.attributes["dimension"])],)
+    along = (loops[mode],)
     rest = tuple(loop for loop in loops if loop not in along)
     folded = replace(kind, shape=tuple(draft.sizes[loop] for loop in rest), encoding=None)
     every = tuple(map(Dim, range(kind.rank)))

@@ -22,6 +22,7 @@ VIEWS: dict[str, Callable[[View], Meaning]] = {
     "tensor.expand_shape": View.reshape,
     "tensor.collapse_shape": View.reshape,
     "tensor.extract_slice": View.slice,
+    "tensor.insert_slice": View.insert,
     "tensor.concat": View.concat,
     "tensor.pad": View.pad,
     "tensor.cast": View.stored,
@@ -124,6 +125,8 @@ class _Reader:
         *body, last = self.block.operations
         for operation in body:
             self._operation(operation)
+        if not last.operands:
+            raise refused(last.location, "the function returns no tensor")
         results = tuple(self._output(value, last) for value in last.operands)
         return tidied(self.draft, self.function.name, results)
 

@@ -144,6 +144,13 @@ CASES: dict[str, Case] = {
     "functions": Case((dense(8), positive(8)), _functions),
     "gather": Case((dense(4, 3),), lambda x: (x[[3, 0, 0, 2, 1]],)),
     "gelu_steps": Case((dense(2, 3),), lambda x: (gelu(x),)),
+    "inserted": Case(
+        (dense(2, 3), dense(1, 3), dense(3)),
+        lambda a, b, c: (
+            np.concatenate([a, b, c[None]]),
+            np.pad(a, ((1, 0), (1, 0)), constant_values=1),
+        ),
+    ),
     "layernorm": Case((dense(3, 8), dense(8), dense(8)), _layernorm),
     "literals": Case((dense(3),), _literals),
     "masks": Case((dense(4, 5), dense(4, 5), mask(4, 5), mask(5)), _masks),
@@ -177,5 +184,9 @@ CASES: dict[str, Case] = {
             a.ravel(),
             b[2],
         ),
+    ),
+    "windows": Case(
+        (dense(8), dense(3, 4)),
+        lambda x, y: (np.stack([x[i : i + 3].max() for i in (0, 2, 4)]), y[1]),
     ),
 }
