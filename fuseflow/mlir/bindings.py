@@ -8,6 +8,9 @@ MLIR's own pass, which keeps the locations and removes what nobody reads.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingModuleSource=false
 
+import re
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -30,24 +33,38 @@ from fuseflow.mlir.syntax import (
 )
 from fuseflow.samml.errors import ParseError
 
+_PLACE = re.compile(r'loc\("([^"]*)":(\d+):(\d+)')
+
 PIPELINE = "builtin.module(func.func(linalg-generalize-named-ops))"
 
 
-def _bindings() -> tuple[Any, Any, Any]:
-    """Import the bindings: ``ir``, the pass manager and the encodings of sparse tensors."""
+@dataclass(frozen=True)
+class _Bindings:
+    """The modules of the bindings."""
+
+    ir: Any
+    passes: Any
+    sparse_tensor: Any
+    torch: Any
+
+
+def _bindings() -> _Bindings:
+    """Import the bindings, which only reading MLIR needs."""
+    names = ("ir", "passmanager", "dialects.sparse_tensor", "dialects.torch")
     try:
-        from torch_mlir import ir
-        from torch_mlir.dialects import sparse_tensor
-        from torch_mlir.passmanager import PassManager
-    except ImportError as error:
-        raise MlirError(
-            f"reading MLIR needs torch-mlir ({error}): pip install 'fuseflow[torch]'"
-        ) from None
-    return ir, PassManager, sparse_tensor
+        return _Bindings(*(import_module(f"torch_mlir.{name}") for name in names))
+    except ImportError:
+        raise MlirError("reading MLIR needs torch-mlir: pip install 'fuseflow[torch]'") from None
 
 
 def parse(text: str, file: str = "") -> list[Function]:
     """Parse a module and return its public functions.
+
+    Parameters
+    ----------
+    text : str
+    file : str
+        What places in the text are said to be in.
 
     Raises
     ------
@@ -55,11 +72,12 @@ def parse(text: str, file: str = "") -> list[Function]:
         It does not parse, with the line and column of the first diagnostic; or torch-mlir is
         missing.
     """
-    ir, _, _ = _bindings()
-    with ir.Context():
+    bindings = _bindings()
+    with bindings.ir.Context() as context:
+        bindings.torch.register_dialect(context)
         try:
-            module = ir.Module.parse(text)
-        except ir.MLIRError as error:
+            module = bindings.ir.Module.parse(text)
+        except bindings.ir.MLIRError as error:
             _rethrow(error, file)
         return functions(module, file)
 
@@ -67,17 +85,23 @@ def parse(text: str, file: str = "") -> list[Function]:
 def functions(module: Any, file: str = "") -> list[Function]:
     """Return the public functions of a ``torch_mlir.ir.Module``, which stays as it is.
 
+    Parameters
+    ----------
+    module : torch_mlir.ir.Module
+    file : str
+        The file of places that name none.
+
     Raises
     ------
     MlirError
         MLIR cannot generalize it.
     """
-    ir, manager, _ = _bindings()
+    bindings = _bindings()
     with module.context:
         try:
             copy = module.operation.clone()
-            manager.parse(PIPELINE).run(copy)
-        except ir.MLIRError as error:
+            bindings.passes.PassManager.parse(PIPELINE).run(copy)
+        except bindings.ir.MLIRError as error:
             _rethrow(error, file)
         convert = _Convert(copy, file)
         return [
@@ -108,7 +132,12 @@ def _location(location: Any, file: str) -> Location:
                 at = location.start_line, location.start_col
                 return Location(file if name == "-" else name, *at)
             case _:
-                return Location(file)
+                # Diagnostics have places of no class.
+                found = _PLACE.match(str(location))
+                if found is None:
+                    return Location(file)
+                name, line, column = found.groups()
+                return Location(file if name == "-" else name, int(line), int(column))
 
 
 def _is_public(operation: Any) -> bool:
@@ -122,7 +151,7 @@ class _Convert:
     """Turns operations into plain data; values are told apart by their identity in MLIR."""
 
     def __init__(self, module: Any, file: str) -> None:
-        self._ir, _, self._sparse = _bindings()
+        self._sparse = _bindings().sparse_tensor
         self._module = module
         self._file = file
         self._values: dict[Any, Value] = {}

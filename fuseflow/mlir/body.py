@@ -309,11 +309,9 @@ class Body:
         assert not isinstance(operand, Grid)
         if operation.name == "arith.trunci" and element == "i1":
             return Selection(self.draft, place).compare("ne", operand, ZERO)
-        if operation.name in SAME or operation.name == "arith.trunci":
+        if operation.name in SAME:
             return operand
-        raise refused(
-            place, f"'{operation.name}' is computed of constants only: it rounds or indexes"
-        )
+        raise refused(place, f"'{operation.name}' is computed of constants only: it rounds")
 
     def _logic(self, operation: Operation, operands: list[Meant]) -> Condition:
         place = operation.location

@@ -124,17 +124,20 @@ SYMBOLIC: Mapping[str, Symbolic] = MappingProxyType(
 )
 """By operation; the algebra comes first."""
 
-SAME = ("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")
-"""Casts that leave a number what it is, but for its rounding."""
-
-CASTS = (
-    *SAME,
+SAME = (
+    "arith.extf",
+    "arith.truncf",
+    "arith.extsi",
+    "arith.extui",
     "arith.trunci",
-    "arith.fptosi",
-    "arith.fptoui",
+    "arith.sitofp",
+    "arith.uitofp",
     "arith.index_cast",
     "arith.index_castui",
 )
+"""Casts that leave a number what it is, but for its rounding."""
+
+CASTS = (*SAME, "arith.fptosi", "arith.fptoui")
 
 FLOAT_COMPARES = (
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fuseflow.mlir.errors import MlirError
 from fuseflow.mlir.module import Compute, Concat
 from fuseflow.mlir.read import read_module
 from tests.mlir.meaning import evaluate
@@ -241,3 +242,9 @@ def test_places_are_those_of_the_model():
     location = module.steps[0].location
     assert location.file == __file__
     assert location.line > 1
+
+
+def test_a_softplus_has_a_threshold():
+    module = exported(nn.Softplus(), [normal(3)])
+    with pytest.raises(MlirError, match="no relu, maximum, minimum or magnitude"):
+        read_module(module)
