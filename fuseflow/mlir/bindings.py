@@ -78,7 +78,7 @@ def parse(text: str, file: str = "") -> list[Function]:
         try:
             module = bindings.ir.Module.parse(text)
         except bindings.ir.MLIRError as error:
-            _rethrow(error, file)
+            raise _refusal(error, file) from None
         return functions(module, file)
 
 
@@ -102,7 +102,7 @@ def functions(module: Any, file: str = "") -> list[Function]:
             copy = module.operation.clone()
             bindings.passes.PassManager.parse(PIPELINE).run(copy)
         except bindings.ir.MLIRError as error:
-            _rethrow(error, file)
+            raise _refusal(error, file) from None
         convert = _Convert(copy, file)
         return [
             convert.function(operation)
@@ -111,10 +111,10 @@ def functions(module: Any, file: str = "") -> list[Function]:
         ]
 
 
-def _rethrow(error: Any, file: str) -> None:
+def _refusal(error: Any, file: str) -> MlirError:
     first = error.error_diagnostics[0]
     message = " ".join(str(first.message).split())
-    raise MlirError(f"{_location(first.location, file)}: {message}") from None
+    return refused(_location(first.location, file), message)
 
 
 def _location(location: Any, file: str) -> Location:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
 
 from fuseflow.compiler.expr import Access, Binary, Expr, Fold, Unary, walk
 from fuseflow.mlir.algebra import Algebra
@@ -263,7 +262,9 @@ def softmax(draft: Draft, operation: Operation) -> Meaning:
     mode = int(operation.attributes["dimension"])
     known = draft.values.get(operation.operands[0])
     if isinstance(known, Known):
-        array = special.softmax(in_float64(known.array), axis=mode)
+        array = in_float64(known.array)
+        array = np.exp(array - array.max(mode, keepdims=True))
+        array = array / array.sum(mode, keepdims=True)
         return Known(array.astype(dtype_of(kind.element)), kind.element)
     loops = tuple(map(draft.index, kind.shape))
     along = (loops[mode],)

@@ -14,7 +14,7 @@ from fuseflow.mlir.errors import MlirError, refused
 from fuseflow.mlir.generic import Generic, softmax, store
 from fuseflow.mlir.module import Module
 from fuseflow.mlir.scalars import CASTS, NUMPY
-from fuseflow.mlir.syntax import Block, Dim, Function, Operation, Value
+from fuseflow.mlir.syntax import AffineMap, Block, Dim, Function, Operation, Value
 from fuseflow.mlir.tidy import tidied
 from fuseflow.mlir.views import View, meaning, named
 
@@ -182,7 +182,7 @@ class _Reader:
         kind = type_of(operation.results[0], operation.location)
         loops = tuple(map(self.draft.index, kind.shape))
         every = tuple(map(Dim, range(kind.rank)))
-        operands = {
+        operands: dict[Value, tuple[Value, AffineMap]] = {
             value: (value, every if type_of(value, operation.location).rank else ())
             for value in operation.operands
         }

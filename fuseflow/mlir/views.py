@@ -328,6 +328,8 @@ def concatenated(
         else:
             name = named(draft, part, kind, place)
             step = draft.steps.get(name)
-            inner = isinstance(step, Concat) and step.mode == mode
-            names += step.sources if inner else (name,)
+            if isinstance(step, Concat) and step.mode == mode:
+                names += step.sources
+            else:
+                names.append(name)
     return draft.add(Concat(draft.target(kind), tuple(names), mode, place))
