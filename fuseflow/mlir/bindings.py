@@ -117,25 +117,34 @@ def _refusal(error: Any, file: str) -> MlirError:
     return refused(_location(first.location, file), message)
 
 
+SCOPE = "scope:"
+"""What the file of a place begins with that is no place but a part of the model."""
+
+
 def _location(location: Any, file: str) -> Location:
     """Return the place in the user's file: of a call site, where the call stands."""
+    scope = ""
     while True:
         match type(location).__name__:
             case "CallSiteLoc":
+                scope = scope or _location(location.callee, file).scope
                 location = location.caller
             case "NameLoc":
+                scope = scope or str(location.name_str)
                 location = location.child_loc
             case "FusedLoc" if location.locations:
                 location = location.locations[0]
             case "FileLineColLoc":
                 name = str(location.filename)
+                if name.startswith(SCOPE):
+                    return Location(file, scope=name.removeprefix(SCOPE))
                 at = location.start_line, location.start_col
-                return Location(file if name == "-" else name, *at)
+                return Location(file if name == "-" else name, *at, scope)
             case _:
                 # Diagnostics have places of no class.
                 found = _PLACE.match(str(location))
                 if found is None:
-                    return Location(file)
+                    return Location(file, scope=scope)
                 name, line, column = found.groups()
                 return Location(file if name == "-" else name, int(line), int(column))
 

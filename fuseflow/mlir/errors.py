@@ -1,5 +1,7 @@
 """What a module of MLIR can be refused for."""
 
+from typing import NoReturn
+
 from fuseflow.mlir.module import Location
 from fuseflow.samml.errors import ParseError
 
@@ -14,3 +16,14 @@ class MlirError(ParseError):
 def refused(location: Location, why: str) -> MlirError:
     """Return the error that says what stands at a place and why it is refused."""
     return MlirError(f"{location}: {why}")
+
+
+def refuse(location: Location, why: str) -> NoReturn:
+    """Refuse what stands at a place.
+
+    Raises
+    ------
+    MlirError
+        Always.
+    """
+    raise refused(location, why)

@@ -134,11 +134,11 @@ def _unify(left: Mode, right: Mode) -> None:
     elif not right._factors and not right._parts:
         right._same = left
     elif left._factors and right._factors:
-        fine = _common(left._factors[::-1], right._factors[::-1], mul, 1)[::-1]
+        fine = _common_factors(left._factors, right._factors)
         _refine(left, right, fine, product_of)
         right._factors = fine
     elif left._parts and right._parts:
-        fine = _common(left._parts, right._parts, add, 0)
+        fine = _common_parts(left._parts, right._parts)
         _refine(left, right, fine, sum_of)
         right._parts = fine
     elif left._factors:
@@ -147,22 +147,25 @@ def _unify(left: Mode, right: Mode) -> None:
         _distribute(right, left)
 
 
-def _common(
-    left: Sequence[Mode], right: Sequence[Mode], step: Callable[[int, int], int], start: int
-) -> tuple[Mode, ...]:
-    """Return new modes that both sequences can be grouped from, in their order."""
-    ends = {
-        end
-        for modes in (left, right)
-        for end in accumulate((mode.size for mode in modes), step, initial=start)
-    }
-    sizes: list[int] = []
-    for low, high in pairwise(sorted(ends)):
-        size = high // low if step is mul else high - low
-        if step(low, size) != high:
+def _common_factors(left: Sequence[Mode], right: Sequence[Mode]) -> tuple[Mode, ...]:
+    """Return new modes that the factors of both products are products of."""
+    strides = _ends([*reversed(left)], mul, 1) | _ends([*reversed(right)], mul, 1)
+    fine: list[Mode] = []
+    for inner, outer in pairwise(sorted(strides)):
+        if outer % inner:
             raise ViewError(f"{_sizes(left)} and {_sizes(right)} have no common split")
-        sizes.append(size)
-    return tuple(map(Mode, sizes))
+        fine.insert(0, Mode(outer // inner))
+    return tuple(fine)
+
+
+def _common_parts(left: Sequence[Mode], right: Sequence[Mode]) -> tuple[Mode, ...]:
+    """Return new modes that the parts of both sums are sums of."""
+    ends = sorted(_ends(left, add, 0) | _ends(right, add, 0))
+    return tuple(Mode(high - low) for low, high in pairwise(ends))
+
+
+def _ends(modes: Sequence[Mode], step: Callable[[int, int], int], start: int) -> set[int]:
+    return set(accumulate((mode.size for mode in modes), step, initial=start))
 
 
 def _refine(
@@ -188,8 +191,8 @@ def _distribute(whole: Mode, parts: Mode) -> None:
     inner = prod(mode.size for mode in rest)
     if any(part.size % inner for part in parts._parts):
         raise ViewError(
-            f"parts of {_sizes(parts._parts)} are no multiples of {inner}, the inner part of "
-            f"{_sizes(whole._factors)}"
+            f"parts of {', '.join(str(part.size) for part in parts._parts)} do not go with "
+            f"{_sizes(whole._factors)}: each must be a multiple of {inner}"
         )
     outer = [Mode(part.size // inner) for part in parts._parts]
     _unify(first.root, sum_of(outer).root)
@@ -199,4 +202,4 @@ def _distribute(whole: Mode, parts: Mode) -> None:
 
 
 def _sizes(modes: Sequence[Mode]) -> str:
-    return ", ".join(str(mode.size) for mode in modes)
+    return " x ".join(str(mode.size) for mode in modes)

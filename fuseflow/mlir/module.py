@@ -27,11 +27,15 @@ class Location:
         Empty where it is unknown.
     line, column : int
         From 1; 0 where they are unknown.
+    scope : str
+        The part of a model that it belongs to, such as ``layers.0.attention``: a name that the
+        location of the operation has. It is not printed.
     """
 
     file: str = ""
     line: int = 0
     column: int = 0
+    scope: str = ""
 
     def __str__(self) -> str:
         known = [self.file or "unknown location", *filter(None, (self.line, self.column))]

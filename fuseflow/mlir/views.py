@@ -66,7 +66,8 @@ class View:
 
     def slice(self) -> Meaning:
         """Read ``tensor.extract_slice``."""
-        bounds = Bounds(*map(tuple, self._bounds(1)))
+        offsets, sizes, strides = map(tuple, self._bounds(1))
+        bounds = Bounds(offsets, sizes, strides)
         return sliced(self.draft, self._source(), bounds, self._kind, self._place)
 
     def insert(self) -> Meaning:
@@ -119,18 +120,20 @@ class View:
         """Read ``tensor.pad`` with a constant: constants in front and behind, mode by mode."""
         attributes, block = self.operation.attributes, self.operation.blocks[0]
         found = self.draft.values.get(block.operations[-1].operands[0])
-        if len(self.operation.operands) > 1 or not isinstance(found, Known):
+        padded, *widths = self.operation.operands
+        if widths or not isinstance(found, Known):
             raise refused(self._place, "padding with a computed value or width: use constants")
         part = self._source()
-        shape = list(type_of(self.operation.operands[0], self._place).shape)
+        shape = list(type_of(padded, self._place).shape)
         for mode, (low, high) in enumerate(
             zip(attributes["static_low"], attributes["static_high"], strict=True)
         ):
-            parts = [part]
-            for width, at in ((low, 0), (high, len(parts) + 1)):
-                if width:
-                    edge = [*shape[:mode], width, *shape[mode + 1 :]]
-                    parts.insert(at, Known(np.broadcast_to(found.array, edge), found.element))
+            edges: list[list[Meaning]] = []
+            for width in (low, high):
+                edge = (*shape[:mode], width, *shape[mode + 1 :])
+                known = Known(np.broadcast_to(found.array, edge), found.element)
+                edges.append([known] if width else [])
+            parts = [*edges[0], part, *edges[1]]
             shape[mode] += low + high
             if len(parts) > 1:
                 kind = replace(self._kind, shape=tuple(shape))
