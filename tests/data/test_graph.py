@@ -39,7 +39,6 @@ def test_the_mean_may_count_the_node_itself() -> None:
 
 
 def test_a_matrix_with_entries_named_twice_is_not_changed() -> None:
-    twice = sp.csr_array(([1.0, 1.0], ([0, 0], [1, 1])), shape=(2, 2))
     twice = sp.csr_array((np.ones(2), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
     np.testing.assert_allclose(mean_neighbours(twice).toarray(), [[0, 1], [0, 0]])
     assert twice.nnz == 2
