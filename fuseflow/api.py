@@ -72,6 +72,8 @@ class Program:
     tensors : dict of str to Tensor
         Operands by name.
     seconds : Seconds
+    arranged : mapping of str to Format
+        How operands are stored whose mode order was to be chosen.
     """
 
     kernels: tuple[Kernel, ...]
@@ -79,6 +81,7 @@ class Program:
     source: Source | None = None
     tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     seconds: Seconds = field(default_factory=Seconds)
+    arranged: Mapping[str, Format] = field(default_factory=dict[str, Format])
 
     @property
     def lowered(self) -> Lowered | Imported:
@@ -296,7 +299,9 @@ class Program:
                 )
         if self.source is not None:
             check_sizes(self.source, given)
-        return Shelf(given)
+        return Shelf(
+            {name: each.convert(self.arranged.get(name, each.format)) for name, each in given.items()}
+        )
 
     def _complete(self, tensors: Mapping[str, Tensor] | None) -> Shelf:
         """Return the operands of a run, all of them.
@@ -460,6 +465,7 @@ def prepare(
     without: Collection[str] = (),
     iteration: str = "factored",
     densities: Mapping[str, float] | None = None,
+    unordered: Collection[str] = (),
 ) -> Prepared:
     """Read a program and its operands, to be compiled in one way or another.
 
@@ -469,6 +475,8 @@ def prepare(
         See `compile`.
     auto_convert, keep_explicit, without, iteration, densities
         See `compile`.
+    unordered : collection of str
+        Dense operands that may be stored in any mode order, as weights are: the compiler chooses.
 
     Raises
     ------
@@ -510,6 +518,7 @@ def prepare(
         fills or {},
         kind,
         options,
+        frozenset(unordered),
     )
     return Prepared(scheduler, tensors, frozenset(capacities or ()), started)
 
@@ -566,7 +575,9 @@ class Prepared:
             made |= {target.tensor for target in lowered.targets}
         source = self.scheduler.program
         seconds = Seconds(compile=time.perf_counter() - self.started)
-        return Program(tuple(kernels), source.results, source, self.tensors, seconds)
+        return Program(
+            tuple(kernels), source.results, source, self.tensors, seconds, scheduled.arranged
+        )
 
 
 def load(

@@ -80,11 +80,14 @@ class Scheduled:
     cut : Cut
     regions : tuple of Lowered
         In the order in which they run.
+    arranged : mapping of str to Format
+        How operands are stored whose mode order was to be chosen.
     """
 
     program: Program
     cut: Cut
     regions: tuple[Lowered, ...]
+    arranged: Mapping[str, Format] = field(default_factory=dict[str, Format])
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,8 @@ class Scheduler:
     options : mapping
         Of `compile_region`: ``auto_convert``, ``keep_explicit``, ``passes``, ``budget``, ``floor``,
         ``iteration``, ``densities``.
+    unordered : frozenset of str
+        Dense operands that are stored before anything runs, in the mode order that costs least.
     """
 
     program: Program
@@ -114,6 +119,7 @@ class Scheduler:
     fills: Mapping[str, Number] = field(default_factory=dict[str, Number])
     value: ValueType = INT32
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    unordered: frozenset[str] = frozenset()
 
     def compile(self, fusion: str = "regions") -> Scheduled:
         """Compile the program at a fusion granularity.
@@ -195,24 +201,33 @@ class Scheduler:
         chosen = {**self._formats(), **self.formats}
         regions: list[Lowered] = []
         for number, (start, stop) in enumerate(cut):
+            for name in self._arrangeable(start, stop, chosen):
+                chosen[name] = self._best_format(((start, stop),), name, known, chosen)
             for name in self._stored(start, stop):
                 if name not in chosen and self._is_read(name, stop):
                     chosen[name] = self._best_format(cut[number:], name, known, chosen)
             lowered = self.region(start, stop, known, chosen)
             regions.append(lowered)
             known |= _expected(lowered)
-        return Scheduled(self.program, cut, tuple(regions))
+        return Scheduled(self.program, cut, tuple(regions), _only(chosen, self.unordered))
+
+    def _arrangeable(self, start: int, stop: int, chosen: Collection[str]) -> list[str]:
+        """Return the operands of a region whose mode order is still to be chosen."""
+        read = (each for part in self.program.statements[start:stop] for each in part.operands)
+        names = dict.fromkeys(access.tensor for access in read if len(access.indices) > 1)
+        return [name for name in names if name in self.unordered and name not in chosen]
 
     def _best_format(
         self, cut: Cut, name: str, known: Mapping[str, Expected], chosen: Mapping[str, Format]
     ) -> Format:
-        """Return how a result of a cut's first region is stored best, for it and its readers."""
+        """Return how an operand or a result of a cut's first region is stored best for all."""
         (start, stop), *later = cut
         readers = [span for span in later if self._is_read(name, *span)]
         quick = replace(self, options={**self.options, "effort": QUICK})
         best: tuple[float, float, Format] | None = None
         reason: LoweringError | None = None
-        for form in candidates(self.program.ranks[name]):
+        rank = self.program.ranks[name]
+        for form in arrangements(rank) if name in self.unordered else candidates(rank):
             if name in self._masked and form.levels[-1:] == (LevelKind.DENSE,):
                 continue
             formats = {**chosen, name: form}
@@ -276,7 +291,13 @@ class Scheduler:
         stored = self._stored(start, stop)
         targets = {each.target.tensor for each in statements}
         read = {access.tensor for each in statements for access in each.operands} - targets
-        tensors = {**self.tensors, **{name: self._within(each) for name, each in known.items()}}
+        tensors = {
+            **self.tensors,
+            **{name: _arranged(self.tensors[name], chosen[name])
+               for name in self.unordered if name in self.tensors and name in chosen},
+            **{name: self._within(each) for name, each in known.items()},
+        }  # fmt: skip
+        settled = program.inputs.keys() - (self.unordered - chosen.keys())
         marked = next((r for r in program.regions if (r.start, r.stop) == (start, stop)), None)
         # An expected size is no bound: the capacity is that of an input of which nothing is known.
         capacities = {
@@ -289,7 +310,7 @@ class Scheduler:
             stored,
             _only(chosen, {*stored, *(name for name in read if name not in tensors)}),
             tensors=_only(tensors, read),
-            convertible=read & known.keys() if convert else (),
+            convertible=read - settled if convert else (),
             dims=_only(self.dims, indices),
             priority=(marked.order if marked else ()) or program.order,
             capacities=_only(capacities, {*read, *stored}),
@@ -323,7 +344,7 @@ class _Spans:
     def __init__(self, scheduler: Scheduler, alone: Scheduled) -> None:
         self.count = len(scheduler.program.statements)
         known: dict[str, Expected] = {}
-        chosen: dict[str, Format] = {}
+        chosen = {**alone.arranged}
         for lowered in alone.regions:
             known |= _expected(lowered)
             chosen |= lowered.wanted
@@ -394,6 +415,25 @@ def candidates(rank: int) -> Iterator[Format]:
         for order in orders:
             if (levels, order) != (usual.levels, usual.order):
                 yield Format(levels, order)
+
+
+def arrangements(rank: int) -> Iterator[Format]:
+    """Yield dense formats in mode orders: all of a small rank, else those that move one mode in."""
+    modes = tuple(range(rank))
+    orders = (
+        permutations(modes)
+        if rank <= FREE_RANK
+        else dict.fromkeys((*modes[:at], *modes[at + 1 :], at) for at in reversed(modes))
+    )
+    for order in orders:
+        yield Format((LevelKind.DENSE,) * rank, order)
+
+
+def _arranged(tensor: Stored, form: Format) -> Expected:
+    """Return what a dense tensor is in another mode order."""
+    return Expected(
+        tensor.name, form, tensor.shape, form.volume(tensor.shape), tensor.fill
+    )
 
 
 def _expected(lowered: Lowered) -> dict[str, Expected]:

@@ -27,11 +27,15 @@ class Location:
         Empty where it is unknown.
     line, column : int
         From 1; 0 where they are unknown.
+    scope : str
+        The part of a model that it belongs to, such as ``layers.0.attention``: a name that the
+        location of the operation has. It is not printed.
     """
 
     file: str = ""
     line: int = 0
     column: int = 0
+    scope: str = ""
 
     def __str__(self) -> str:
         known = [self.file or "unknown location", *filter(None, (self.line, self.column))]
@@ -157,7 +161,23 @@ class Concat:
     location: Location = Location()
 
 
-Step: TypeAlias = Compute | Reshape | Slice | Concat
+@dataclass(frozen=True)
+class Complement:
+    """The mask of where another is not: 1 where the source is 0, and 0 elsewhere.
+
+    Attributes
+    ----------
+    target, source : str
+        The source is an argument or computed: a constant mask has a constant complement.
+    location : Location
+    """
+
+    target: str
+    source: str
+    location: Location = Location()
+
+
+Step: TypeAlias = Compute | Reshape | Slice | Concat | Complement
 
 
 @dataclass(frozen=True)

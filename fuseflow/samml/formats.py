@@ -8,7 +8,7 @@ from operator import mul
 
 from fuseflow.samml.errors import ParseError
 
-LARGEST_RANK = 4
+LARGEST_RANK = 6
 """Most modes of a tensor."""
 
 

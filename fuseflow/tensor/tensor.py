@@ -47,7 +47,7 @@ class Packing(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A stored tensor of rank 0 to 4.
+    """A stored tensor of rank 0 to 6.
 
     Attributes
     ----------

@@ -1,0 +1,314 @@
+"""The body of a ``linalg.generic``: what its values are at the loops around it.
+
+A value that depends on constants and loops alone is a `Grid`, and NumPy computes it. All others
+are expressions of index variables, or conditions.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from fuseflow.compiler.expr import Access, Expr
+from fuseflow.mlir.algebra import ZERO, Algebra
+from fuseflow.mlir.conditions import Condition, Stored, Truth, both, either, opposite
+from fuseflow.mlir.draft import Blank, Deferred, Draft, Known, Named, splat, type_of
+from fuseflow.mlir.elements import dtype_of
+from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.module import Array, Location
+from fuseflow.mlir.scalars import (
+    CASTS,
+    FLOAT_COMPARES,
+    INT_COMPARES,
+    NUMPY,
+    SAME,
+    SYMBOLIC,
+    compare,
+    constant,
+    in_float64,
+)
+from fuseflow.mlir.selection import Selection
+from fuseflow.mlir.syntax import AffineMap, Arithmetic, Dim, Fixed, Operation, Value, evaluate
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A constant at every iteration.
+
+    Attributes
+    ----------
+    array : ndarray
+        One axis a loop, of size 1 where it does not vary.
+    element : str
+    origin : (Known, tuple of str) or None
+        The constant of the module that it is, and its index variables.
+    """
+
+    array: Array
+    element: str
+    origin: tuple[Known, tuple[str, ...]] | None = None
+
+
+Meant: TypeAlias = Grid | Expr | Condition
+
+
+@dataclass
+class Body:
+    """Computes what values of a block are, each once and only if it is asked for.
+
+    Parameters
+    ----------
+    draft : Draft
+    loops : tuple of str
+        The index variables.
+    operations : mapping of Value to Operation
+        What defines the values of the block.
+    operands : mapping of Value to (Value, AffineMap)
+        By argument of the block, the value outside and where it is read.
+    place : Location
+    """
+
+    draft: Draft
+    loops: tuple[str, ...]
+    operations: dict[Value, Operation]
+    operands: dict[Value, tuple[Value, AffineMap]]
+    place: Location
+    _done: dict[Value, Meant] = field(default_factory=dict[Value, Meant])
+
+    def meaning(self, value: Value) -> Meant:
+        """Return what a value is."""
+        if value not in self._done:
+            self._done[value] = self._meaning(value)
+        return self._done[value]
+
+    def _meaning(self, value: Value) -> Meant:
+        if value in self.operands:
+            outside, where = self.operands[value]
+            return self.read(outside, where)
+        if value not in self.operations:
+            return self.read(value, ())
+        return self._compute(self.operations[value])
+
+    # Operands
+
+    def read(self, value: Value, where: AffineMap) -> Meant:
+        """Return an element of a value outside, at the loops or at places that they give."""
+        match self.draft.values.get(value):
+            case Known() as known:
+                return self._grid(known, where)
+            case Named(name):
+                return self._stored(name, self._indices(where, self.draft.types[name].shape))
+            case Deferred() as deferred:
+                sizes = [self.draft.sizes[index] for index in deferred.indices]
+                return self.draft.written_out(deferred, self._indices(where, tuple(sizes)))
+            case Blank():
+                refuse(self.place, "reads what 'tensor.empty' leaves undefined: fill it first")
+            case None:
+                refuse(self.place, "reads a value from outside of the function")
+
+    def _stored(self, name: str, indices: tuple[str, ...]) -> Meant:
+        access = Access(name, indices)
+        return Stored(access) if self.draft.types[name].element == "i1" else access
+
+    def _indices(self, where: AffineMap, shape: tuple[int, ...]) -> tuple[str, ...]:
+        indices: list[str] = []
+        for place, size in zip(where, shape, strict=True):
+            match place:
+                case Dim(loop) if self.loops[loop] not in indices:
+                    indices.append(self.loops[loop])
+                case Dim(loop) if size != 1:
+                    refuse(
+                        self.place,
+                        f"reads the diagonal of a tensor (d{loop} twice): take it beforehand",
+                    )
+                case Fixed(0) | Dim() if size == 1:
+                    indices.append(self.draft.index(1))
+                case _:
+                    refuse(
+                        self.place,
+                        f"reads a tensor at '{place}': use one loop a mode, such as d0",
+                    )
+        return tuple(indices)
+
+    def _grid(self, known: Known, where: AffineMap) -> Grid:
+        count = len(self.loops)
+        dims = [place.position for place in where if isinstance(place, Dim)]
+        if len(dims) == len(set(dims)) and not any(isinstance(p, Arithmetic) for p in where):
+            fixed = tuple(slice(None) if isinstance(p, Dim) else p.value for p in where)  # pyright: ignore
+            array = known.array[fixed]
+            array = np.transpose(array, np.argsort(dims)) if dims else array
+            sizes = iter(array.shape)
+            shape = [next(sizes) if loop in dims else 1 for loop in range(count)]
+            indices = tuple(
+                self.loops[p.position] if isinstance(p, Dim) else self.draft.index(1) for p in where
+            )
+            whole = all(
+                isinstance(p, Dim) or size == 1 for p, size in zip(where, known.array.shape)
+            )
+            return Grid(array.reshape(shape), known.element, (known, indices) if whole else None)
+        loops = list(np.ogrid[tuple(slice(self.draft.sizes[loop]) for loop in self.loops)])
+        places = tuple(np.asarray(evaluate(place, loops)) for place in where)
+        array = known.array[np.broadcast_arrays(*places)]
+        return Grid(array.reshape(array.shape or (1,) * count), known.element)
+
+    # Operations
+
+    def _compute(self, operation: Operation) -> Meant:
+        name, place = operation.name, operation.location
+        match name:
+            case "linalg.index":
+                loop = int(operation.attributes["dim"])
+                shape = [1] * len(self.loops)
+                shape[loop] = -1
+                return Grid(np.arange(self.draft.sizes[self.loops[loop]]).reshape(shape), "index")
+            case "arith.constant":
+                array = np.asarray(operation.attributes["value"])
+                element = type_of(operation.results[0], place).element
+                return Grid(array.astype(dtype_of(element)).reshape([1] * len(self.loops)), element)
+            case _:
+                pass
+        if name not in NUMPY and name not in CASTS and name not in ("arith.cmpf", "arith.cmpi"):
+            if name == "tensor.extract":
+                return self._extract(operation)
+            refuse(place, f"'{name}' has no meaning in the body of a linalg operation")
+        operands = [self.meaning(operand) for operand in operation.operands]
+        if all(isinstance(operand, Grid) for operand in operands):
+            return self._fold(operation, [o for o in operands if isinstance(o, Grid)])
+        if name == "arith.select":
+            return self._select(operation, operands)
+        if name in ("arith.cmpf", "arith.cmpi"):
+            return self._compare(operation, operands)
+        if name in CASTS:
+            return self._cast(operation, operands[0])
+        if any(isinstance(operand, Condition) for operand in operands):
+            return self._logic(operation, operands)
+        if name not in SYMBOLIC:
+            refuse(place, f"'{name}' is computed of constants only: there is no hardware for it")
+        algebra = Algebra(self.draft, place)
+        return SYMBOLIC[name](algebra, *(self.expression(operand, place) for operand in operands))
+
+    def _fold(self, operation: Operation, operands: list[Grid]) -> Grid:
+        """Compute with constants, and round to the type of the result."""
+        element = type_of(operation.results[0], operation.location).element
+        arrays = [in_float64(operand.array) for operand in operands]
+        name = operation.name
+        with np.errstate(all="ignore"):
+            if name in ("arith.cmpf", "arith.cmpi"):
+                names = FLOAT_COMPARES if name == "arith.cmpf" else INT_COMPARES
+                found = compare(names[int(operation.attributes["predicate"])], *arrays)
+            elif name not in CASTS:
+                found = NUMPY[name](*arrays)
+            elif name in ("arith.sitofp", "arith.extsi") and operands[0].element == "i1":
+                found = -arrays[0].astype(np.int64)
+            elif name == "arith.trunci" and element == "i1":
+                found = arrays[0] & 1
+            else:
+                found = arrays[0]
+            return Grid(np.asarray(found).astype(dtype_of(element)), element)
+
+    def _select(self, operation: Operation, operands: list[Meant]) -> Meant:
+        place = operation.location
+        condition = self.condition(operands[0], place)
+        if isinstance(condition, Truth):
+            return operands[1] if condition.value else operands[2]
+        if any(isinstance(operand, Condition) for operand in operands[1:]):
+            yes, no = (self.condition(operand, place) for operand in operands[1:])
+            return either(both(condition, yes), both(opposite(condition), no))
+        if type_of(operation.results[0], place).element == "i1":
+            yes, no = (self.condition(operand, place) for operand in operands[1:])
+            return either(both(condition, yes), both(opposite(condition), no))
+        yes, no = (self.expression(operand, place) for operand in operands[1:])
+        return Selection(self.draft, place).select(condition, yes, no)
+
+    def _compare(self, operation: Operation, operands: list[Meant]) -> Condition:
+        place = operation.location
+        names = FLOAT_COMPARES if operation.name == "arith.cmpf" else INT_COMPARES
+        name = names[int(operation.attributes["predicate"])]
+        selection = Selection(self.draft, place)
+        if any(isinstance(operand, Condition) for operand in operands):
+            left, right = (self.condition(operand, place) for operand in operands)
+            if name not in ("eq", "ne"):
+                refuse(place, f"'{operation.name}' compares conditions by '{name}': use eq or ne")
+            unlike = selection.exclusive(left, right)
+            return unlike if name == "ne" else opposite(unlike)
+        if name in ("true", "false"):
+            return Truth(name == "true")
+        left, right = (self.expression(operand, place) for operand in operands)
+        if name in ("ord", "uno") or (left == right and name == "une"):
+            refuse(place, f"'{operation.name}' asks for NaN: what is computed is a number")
+        op = name if name in ("eq", "ne") else name[1:]
+        return selection.compare(op, left, right)
+
+    def _cast(self, operation: Operation, operand: Meant) -> Meant:
+        place = operation.location
+        element = type_of(operation.results[0], place).element
+        if isinstance(operand, Condition):
+            found = Selection(self.draft, place).number(operand)
+            signed = operation.name in ("arith.sitofp", "arith.extsi")
+            return Algebra(self.draft, place).neg(found) if signed else found
+        assert not isinstance(operand, Grid)
+        if operation.name == "arith.trunci" and element == "i1":
+            return Selection(self.draft, place).compare("ne", operand, ZERO)
+        if operation.name in SAME or operation.name == "arith.trunci":
+            return operand
+        refuse(place, f"'{operation.name}' is computed of constants only: it rounds or indexes")
+
+    def _logic(self, operation: Operation, operands: list[Meant]) -> Condition:
+        place = operation.location
+        left, right = (self.condition(operand, place) for operand in operands[:2])
+        match operation.name:
+            case "arith.andi" | "arith.muli" | "arith.minui":
+                return both(left, right)
+            case "arith.ori" | "arith.maxui":
+                return either(left, right)
+            case "arith.xori":
+                return Selection(self.draft, place).exclusive(left, right)
+            case _:
+                refuse(place, f"'{operation.name}' computes with conditions: use and, or, xor")
+
+    def _extract(self, operation: Operation) -> Meant:
+        source, *places = operation.operands
+        place = operation.location
+        found = [self.meaning(index) for index in places]
+        known = self.draft.values.get(source)
+        grids = [index.array for index in found if isinstance(index, Grid)]
+        if not found:
+            return self.read(source, ())
+        if isinstance(known, Known) and len(grids) == len(found):
+            array = known.array[tuple(np.broadcast_arrays(*grids))]
+            return Grid(array, known.element)
+        refuse(
+            place,
+            "'tensor.extract' reads elements at computed places: multiply by a matrix that "
+            "selects them",
+        )
+
+    # Between the kinds of values
+
+    def expression(self, meant: Meant, place: Location) -> Expr:
+        """Return a value as an expression; a condition as 0 or 1."""
+        if isinstance(meant, Grid):
+            scalar = splat(meant.array)
+            return self._access(meant) if scalar is None else constant(scalar)
+        if isinstance(meant, Condition):
+            return Selection(self.draft, place).number(meant)
+        return meant
+
+    def condition(self, meant: Meant, place: Location) -> Condition:
+        """Return a value of type i1 as a condition."""
+        if isinstance(meant, Grid):
+            scalar = splat(meant.array)
+            return Stored(self._access(meant)) if scalar is None else Truth(bool(scalar))
+        if isinstance(meant, Condition):
+            return meant
+        return Selection(self.draft, place).compare("ne", meant, ZERO)
+
+    def _access(self, grid: Grid) -> Access:
+        """Name a constant."""
+        if grid.origin is not None:
+            known, indices = grid.origin
+            return Access(self.draft.constant(known.array, known.element), indices)
+        varying = [loop for loop, size in enumerate(grid.array.shape) if size != 1]
+        array = grid.array.reshape([grid.array.shape[loop] for loop in varying])
+        name = self.draft.constant(array, grid.element)
+        return Access(name, tuple(self.loops[loop] for loop in varying))

@@ -1,0 +1,202 @@
+"""``arith.select`` as masks, maxima and minima; conditions as masks."""
+
+import math
+from dataclasses import dataclass
+
+from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, Where
+from fuseflow.mlir.algebra import ONE, Algebra
+from fuseflow.mlir.conditions import (
+    Both,
+    Compare,
+    Condition,
+    Either,
+    Not,
+    Some,
+    Stored,
+    Truth,
+    both,
+    either,
+    open_indices,
+    opposite,
+)
+from fuseflow.mlir.draft import Draft
+from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.module import Location, TensorType
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Resolves the conditions of one operation of the module.
+
+    Parameters
+    ----------
+    draft : Draft
+    location : Location
+    """
+
+    draft: Draft
+    location: Location
+
+    @property
+    def algebra(self) -> Algebra:
+        """What builds its expressions."""
+        return Algebra(self.draft, self.location)
+
+    def select(self, condition: Condition, yes: Expr, no: Expr) -> Expr:
+        """Return one expression where a condition holds, and another elsewhere."""
+        if yes == no:
+            return yes
+        match condition:
+            case Truth(value):
+                return yes if value else no
+            case Not(Stored() as inner) if isinstance(yes, Constant):
+                return self._where(inner, no, yes)
+            case Not(Stored(mask)):
+                return self._where(Stored(self.draft.complement(mask, self.location)), yes, no)
+            case Not(inner):
+                return self.select(inner, no, yes)
+            case Stored():
+                return self._where(condition, yes, no)
+            case Both(left, right) if isinstance(no, Constant):
+                return self.select(left, self.select(right, yes, no), no)
+            case Either(left, right) if isinstance(yes, Constant):
+                return self.select(left, yes, self.select(right, yes, no))
+            case Both() | Either() | Some():
+                return self._where(Stored(self.mask(condition)), yes, no)
+            case Compare():
+                return self._threshold(condition, yes, no)
+
+    def _where(self, condition: Stored, yes: Expr, no: Expr) -> Expr:
+        mask = condition.mask
+        if isinstance(no, Constant):
+            return Where(mask, yes, no.number)
+        outside = self.draft.complement(mask, self.location)
+        if isinstance(yes, Constant):
+            return Where(outside, no, yes.number)
+        return Binary("add", Where(mask, yes, 0), Where(outside, no, 0))
+
+    def _threshold(self, condition: Compare, yes: Expr, no: Expr) -> Expr:
+        """Return the maximum, minimum or magnitude that a comparison chooses."""
+        larger = condition.op in ("gt", "ge")
+        low, high = condition.left, condition.right
+        if larger:
+            low, high = high, low
+        if condition.op not in ("eq", "ne"):
+            # Now the condition is low < high, or <=: which of two equals is chosen is no matter.
+            if (yes, no) == (high, low):
+                return self.algebra.maximum(condition.left, condition.right)
+            if (yes, no) == (low, high):
+                return self.algebra.minimum(condition.left, condition.right)
+            match low, high, yes, no:
+                case (Constant(0), x, y, Unary("neg", z)) if x == y == z:
+                    return Unary("abs", x)
+                case (x, Constant(0), Unary("neg", z), y) if x == y == z:
+                    return Unary("abs", x)
+                case _:
+                    pass
+        refuse(
+            self.location,
+            "'arith.select' by a comparison of computed values that is no relu, maximum, minimum "
+            "or magnitude: select by a mask that is an argument or a constant",
+        )
+
+    def compare(self, op: str, left: Expr, right: Expr) -> Condition:
+        """Return a comparison, or the mask that it is.
+
+        Whether something is minus infinity is read off the masks that put it there: what is
+        computed is finite.
+        """
+        if isinstance(left, Constant):
+            mirrored = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+            op, left, right = mirrored.get(op, op), right, left
+        if isinstance(right, Constant) and op in ("eq", "ne"):
+            found = self._equal(left, right.number)
+            if found is not None:
+                return found if op == "eq" else opposite(found)
+        return Compare(op, left, right)
+
+    def _equal(self, expr: Expr, value: float) -> Condition | None:
+        seen = self.draft.seen_through(expr)
+        if isinstance(seen, Where) and seen.fill == value:
+            inner = self._equal(seen.body, value)
+            return None if inner is None else either(opposite(Stored(seen.mask)), inner)
+        if isinstance(expr, Access) and value == 0 and self.draft.is_input(expr.tensor):
+            return Not(Stored(expr))
+        if isinstance(seen, Where) and isinstance(seen.body, Constant):
+            # A mask as numbers.
+            return Stored(seen.mask) if seen.body.number == value else Truth(False)
+        if isinstance(seen, Constant):
+            return Truth(seen.number == value)
+        return Truth(False) if value == -math.inf else None
+
+    def some(self, indices: tuple[str, ...], condition: Condition) -> Condition:
+        """Return where a condition holds at one coordinate at least."""
+        used = open_indices(condition)
+        inner = tuple(index for index in indices if index in used)
+        if not inner:
+            return condition
+        match condition:
+            case Either(left, right):
+                return either(self.some(inner, left), self.some(inner, right))
+            case Stored(mask) if mask.tensor in self.draft.constants:
+                return self._some_stored(inner, mask)
+            case Not(Stored(mask)) if mask.tensor in self.draft.constants:
+                return self._some_stored(inner, self.draft.complement(mask, self.location))
+            case _:
+                return Some(inner, condition)
+
+    def _some_stored(self, indices: tuple[str, ...], mask: Access) -> Condition:
+        array = self.draft.constants[mask.tensor] != 0
+        modes = tuple(mask.indices.index(index) for index in indices)
+        left = tuple(index for index in mask.indices if index not in indices)
+        found = array.any(axis=modes)
+        if found.all() or not found.any():
+            return Truth(bool(found.all()))
+        return Stored(Access(self.draft.constant(found, "i1"), left))
+
+    def every(self, indices: tuple[str, ...], condition: Condition) -> Condition:
+        """Return where a condition holds at every coordinate."""
+        return opposite(self.some(indices, opposite(condition)))
+
+    def exclusive(self, left: Condition, right: Condition) -> Condition:
+        """Return where one of two conditions holds but not both."""
+        return either(both(left, opposite(right)), both(opposite(left), right))
+
+    def number(self, condition: Condition) -> Expr:
+        """Return 1 where a condition holds and 0 elsewhere."""
+        match condition:
+            case Truth(value):
+                return Constant(int(value))
+            case Stored(mask):
+                boolean = self.draft.types[mask.tensor].element == "i1"
+                return mask if boolean else Where(mask, ONE, 0)
+            case Not(Stored(mask)):
+                return self.draft.complement(mask, self.location)
+            case Not(inner):
+                return Binary("sub", ONE, self.number(inner))
+            case Both(left, right):
+                return Binary("mul", self.number(left), self.number(right))
+            case Either(left, right):
+                return Binary("max", self.number(left), self.number(right))
+            case Some(indices, inner):
+                return Fold("max", indices, self.number(inner))
+            case Compare(_, _, _):
+                refuse(
+                    self.location,
+                    "a comparison of computed values is stored as a tensor: compare arguments "
+                    "with 0 or constants only",
+                )
+
+    def mask(self, condition: Condition) -> Access:
+        """Return a condition as a stored mask, computed if need be."""
+        match condition:
+            case Stored(mask):
+                return mask
+            case Not(Stored(mask)):
+                return self.draft.complement(mask, self.location)
+            case _:
+                indices = open_indices(condition)
+                kind = TensorType(tuple(self.draft.sizes[index] for index in indices), "i1")
+                value = self.number(condition)
+                named = self.draft.compute(indices, value, kind, self.location)
+                return Access(named.name, indices)
