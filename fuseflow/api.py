@@ -300,7 +300,10 @@ class Program:
         if self.source is not None:
             check_sizes(self.source, given)
         return Shelf(
-            {name: each.convert(self.arranged.get(name, each.format)) for name, each in given.items()}
+            {
+                name: each.convert(self.arranged.get(name, each.format))
+                for name, each in given.items()
+            }
         )
 
     def _complete(self, tensors: Mapping[str, Tensor] | None) -> Shelf:

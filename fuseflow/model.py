@@ -134,9 +134,7 @@ class Function:
         shapes = self.shapes
         for name in formats:
             if name not in shapes:
-                raise LoweringError(
-                    f"the model has no tensor '{name}', only {', '.join(shapes)}"
-                )
+                raise LoweringError(f"the model has no tensor '{name}', only {', '.join(shapes)}")
         return {
             name: Format.parse(form, len(shapes[name])) if isinstance(form, str) else form
             for name, form in formats.items()
@@ -153,9 +151,7 @@ class Function:
                     f"{shapes[name]}: give that shape, or export the model for this one"
                 )
 
-    def _tensors(
-        self, linked: Linked, data: Mapping[str, Data], value: ValueType
-    ) -> list[Tensor]:
+    def _tensors(self, linked: Linked, data: Mapping[str, Data], value: ValueType) -> list[Tensor]:
         """Store what is known of the operands of a program."""
         found: list[Tensor] = []
         for each in linked.inputs:
@@ -267,7 +263,8 @@ class Model:
         known = {**self.program.tensors, **(tensors or {}), **run.results}
         names = self.source.function.names
         return {
-            names.get(each.name, each.name): each.array(known) for each in self.source.linked.outputs
+            names.get(each.name, each.name): each.array(known)
+            for each in self.source.linked.outputs
         }
 
     def _operands(self, inputs: Sequence[Any]) -> dict[str, Tensor]:

@@ -119,6 +119,8 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
         An operand exceeds a capacity that was asked for.
     """
     _check_names(problem, sizes)
+    names = {index: problem.origin.get(index, index) for index in problem.indices}
+    dims = {index: sizes.dims[name] for index, name in names.items() if name in sizes.dims}
     found: dict[str, tuple[int, Access]] = {}
     for access in problem.operands:
         tensor = sizes.tensors.get(access.tensor)
@@ -131,23 +133,22 @@ def index_sizes(problem: Problem, sizes: Sizes) -> dict[str, int]:
                 raise LoweringError(
                     f"index {index} has size {other} in {first} but {size} in {access}"
                 )
-            if size > sizes.dims.get(index, size):
+            if size > dims.get(index, size):
                 raise CapacityError(
-                    f"index {index}: capacity {sizes.dims[index]} is below its size {size} in "
+                    f"index {index}: capacity {dims[index]} is below its size {size} in "
                     f"{access}; raise dims['{index}'] (--dim)"
                 )
-    for index, size in sizes.dims.items():
+    for index, size in dims.items():
         if not 1 <= size <= LARGEST_SIZE:
             raise CapacityError(f"index {index}: capacity {size} is not in 1..{LARGEST_SIZE}")
     known = {index: max(size, 1) for index, (size, _) in found.items()}
-    return {
-        index: sizes.dims.get(index, known.get(index, DEFAULT_DIM)) for index in problem.indices
-    }
+    return {index: dims.get(index, known.get(index, DEFAULT_DIM)) for index in problem.indices}
 
 
 def _check_names(problem: Problem, sizes: Sizes) -> None:
     for what, names, known in (
-        ("index", sizes.dims, problem.indices),
+        # Statements that are fused do not keep all of their variables.
+        ("index", () if problem.origin else sizes.dims, problem.indices),
         ("tensor", [*sizes.tensors, *sizes.capacities], problem.formats),
     ):
         unknown = [name for name in names if name not in known]

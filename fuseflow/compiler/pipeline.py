@@ -231,7 +231,10 @@ def compile_region(
 
     def problem_of(fused: Fused) -> Problem:
         given = _formats(fused.results, formats or {}, known)
-        return Problem(fused.results, given, fills, value, keep_explicit, fused.users, passes)
+        origin = fused.origin if len(statements) > 1 else {}
+        return Problem(
+            fused.results, given, fills, value, keep_explicit, fused.users, passes, origin
+        )
 
     if iteration == "global":
         problem = problem_of(fuse(statements, stored, distinct=True))

@@ -45,6 +45,8 @@ class Problem:
     users : mapping of Access to str
         Which statement of a fused region reads or stores an access.
     passes : Passes
+    origin : mapping of str to str
+        The name that an index variable of a fused region has in its statement.
 
     Raises
     ------
@@ -60,6 +62,7 @@ class Problem:
     keep_explicit: bool = False
     users: Mapping[Access, str] = field(default_factory=dict[Access, str])
     passes: Passes = field(default_factory=Passes)
+    origin: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def of(cls, statement: Statement, formats: Mapping[str, Format], **options: Any) -> "Problem":

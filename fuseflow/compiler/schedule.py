@@ -431,9 +431,7 @@ def arrangements(rank: int) -> Iterator[Format]:
 
 def _arranged(tensor: Stored, form: Format) -> Expected:
     """Return what a dense tensor is in another mode order."""
-    return Expected(
-        tensor.name, form, tensor.shape, form.volume(tensor.shape), tensor.fill
-    )
+    return Expected(tensor.name, form, tensor.shape, form.volume(tensor.shape), tensor.fill)
 
 
 def _expected(lowered: Lowered) -> dict[str, Expected]:

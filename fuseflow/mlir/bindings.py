@@ -93,22 +93,31 @@ def _rethrow(error: Any, file: str) -> None:
     raise MlirError(f"{_location(first.location, file)}: {message}") from None
 
 
+SCOPE = "scope:"
+"""What the file of a place begins with that is no place but a part of the model."""
+
+
 def _location(location: Any, file: str) -> Location:
     """Return the place in the user's file: of a call site, where the call stands."""
+    scope = ""
     while True:
         match type(location).__name__:
             case "CallSiteLoc":
+                scope = scope or _location(location.callee, file).scope
                 location = location.caller
             case "NameLoc":
+                scope = scope or str(location.name_str)
                 location = location.child_loc
             case "FusedLoc" if location.locations:
                 location = location.locations[0]
             case "FileLineColLoc":
                 name = str(location.filename)
+                if name.startswith(SCOPE):
+                    return Location(file, scope=name.removeprefix(SCOPE))
                 at = location.start_line, location.start_col
-                return Location(file if name == "-" else name, *at)
+                return Location(file if name == "-" else name, *at, scope)
             case _:
-                return Location(file)
+                return Location(file, scope=scope)
 
 
 def _is_public(operation: Any) -> bool:

@@ -277,9 +277,7 @@ def _called(expr: Expr, names: Mapping[str, str]) -> Expr:
     return Rewriter(change)(expr)
 
 
-def _regions(
-    definitions: Sequence[Definition], scopes: Sequence[str] | None
-) -> tuple[Region, ...]:
+def _regions(definitions: Sequence[Definition], scopes: Sequence[str] | None) -> tuple[Region, ...]:
     """Return the regions of consecutive definitions of one scope."""
     found: list[Region] = []
     taken: set[str] = set()

@@ -126,9 +126,7 @@ def _outside(expr: Expr) -> list[Access]:
 def _inlined(expr: Expr, producer: Definition) -> Expr:
     def change(part: Expr) -> Expr:
         if isinstance(part, Access) and part.tensor == producer.target:
-            return renamed(
-                producer.value, dict(zip(producer.indices, part.indices, strict=True))
-            )
+            return renamed(producer.value, dict(zip(producer.indices, part.indices, strict=True)))
         return part
 
     return Rewriter(change)(expr)

@@ -46,9 +46,7 @@ class Pieces:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.modes = {
-            name: tuple(map(Mode, type_.shape)) for name, type_ in module.types.items()
-        }
+        self.modes = {name: tuple(map(Mode, type_.shape)) for name, type_ in module.types.items()}
         self.variables = {
             step.target: self._variables(step) for step in module.steps if isinstance(step, Compute)
         }
@@ -111,9 +109,7 @@ class Pieces:
             case Compute(_, indices, value):
                 variables = self.variables[step.target]
                 for access in accesses(value):
-                    for index, mode in zip(
-                        access.indices, self.modes[access.tensor], strict=True
-                    ):
+                    for index, mode in zip(access.indices, self.modes[access.tensor], strict=True):
                         variables[index].same(mode)
                 for index, mode in zip(indices, target, strict=True):
                     variables[index].same(mode)

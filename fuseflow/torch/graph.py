@@ -14,6 +14,8 @@ from torch.fx.node import map_arg
 
 from fuseflow.torch.arguments import Argument
 from fuseflow.torch.errors import ExportError, is_users
+from fuseflow.mlir.bindings import SCOPE
+from fuseflow.torch.scope import scope_of
 from fuseflow.torch.untyped import operators, sparsity_encoding
 
 _LINE = re.compile(r'File "([^"]+)", line ([0-9]+), in (\S+)')
@@ -228,13 +230,16 @@ def layouts(program: ExportedProgram, arguments: Sequence[Argument]) -> Generato
 
 
 def set_places(graph: Graph) -> None:
-    """Leave of every node's trace the model's own line; it becomes the MLIR location."""
+    """Leave of every node's trace the model's own line, and its scope; they become locations."""
     for node in graph.nodes:
+        lines: list[str] = []
         place = next(_places(node), None)
         if place:
-            node.stack_trace = 'File "{}", line {}, in {}'.format(*place)
-        elif node.stack_trace:
-            node.stack_trace = None
+            lines.append('File "{}", line {}, in {}'.format(*place))
+        scope = scope_of(node)
+        if scope:
+            lines.append(f'File "{SCOPE}{scope}", line 1, in {scope}')
+        node.stack_trace = "\n".join(lines) or None
 
 
 def _places(node: Node) -> Iterator[tuple[str, str, str]]:

@@ -13,8 +13,9 @@ from torch.utils import _pytree as pytree
 
 from fuseflow.torch.arguments import Argument, Call, plain_attributes
 from fuseflow.torch.errors import ExportError, gist, place
+from fuseflow.torch.scope import modules
 from fuseflow.torch.sparse import DenseMeaning
-from fuseflow.torch.untyped import decompositions
+from fuseflow.torch.untyped import decompositions, traceback
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class _Traced(torch.nn.Module):
         model, state, call = self._held
         named = dict(zip([argument.name for argument in state], tensors, strict=False))
         args, kwargs = call.fill(tensors[len(state) :])
-        with _attributes(model, named), DenseMeaning():
+        with _attributes(model, named), modules(model), DenseMeaning():
             result = functional_call(model, named, args, kwargs)
         paths, structure = pytree.tree_flatten_with_path(result)
         self.outcome.results = tuple(_name(path, leaf) for path, leaf in paths)
@@ -80,7 +81,7 @@ def trace(model: torch.nn.Module, state: tuple[Argument, ...], call: Call) -> Tr
         standins = tuple(_stand_in(argument.data) for argument in (*state, *call.inputs))
     wrapped = _Traced(model, state, call)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), traceback.preserve_node_meta():
             traced = torch.export.export(wrapped, standins, strict=False)
             program: ExportedProgram = cast(Any, traced).run_decompositions(decompositions())
     except ExportError as error:

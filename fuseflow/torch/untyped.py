@@ -15,4 +15,5 @@ sparsity_encoding: Any = import_module("torch_mlir.extras.fx_importer").sparsity
 torch_functions: Any = torch
 operators: Any = import_module("torch._ops")
 dropout: Any = import_module("torch.nn.modules.dropout")
+traceback: Any = import_module("torch.fx.traceback")
 norms: Any = import_module("torch.nn.modules.batchnorm")

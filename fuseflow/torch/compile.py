@@ -1,0 +1,113 @@
+"""From a PyTorch model to a program: `fuseflow.torch.compile`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from fuseflow.mlir.boundary import Coordinates, Data
+from fuseflow.mlir.read import read_module
+from fuseflow.model import Function, Model
+from fuseflow.samml.formats import Format
+from fuseflow.samml.values import ValueType
+from fuseflow.torch.arguments import Argument
+from fuseflow.torch.export import Exported, export
+
+_TYPES = {torch.float16: "fp16", torch.bfloat16: "bf16", torch.int8: "int8", torch.int16: "int16",
+          torch.int32: "int32"}  # fmt: skip
+
+
+def compile(
+    model: torch.nn.Module,
+    inputs: Any,
+    *,
+    formats: Mapping[str, Format | str] | None = None,
+    fusion: str = "regions",
+    value: ValueType | str | None = None,
+    regions: Sequence[str] | None = None,
+    **options: Any,
+) -> Model:
+    """Compile a PyTorch model.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        In evaluation mode.
+    inputs : torch.Tensor, tuple or mapping of str
+        Example inputs, which the shapes, sparse layouts and first run are taken from: one tensor,
+        the positional inputs of `forward`, or its inputs by name.
+    formats : mapping of str to Format or str, optional
+        How parameters, buffers, inputs and results are stored, by their names in the model. Sparse
+        tensors have the format of their layout by default, others are dense.
+    fusion : str
+        ``none``, ``regions``, ``full``, ``auto`` or ``tune``; see `fuseflow.compile`.
+    value : ValueType or str, optional
+        The value type; that of the model's tensors by default, fp32 for float64.
+    regions : sequence of str, optional
+        Modules, and regions that the model marks, which become one graph each: paths such as
+        ``layers.0``. The outermost ones by default.
+    **options
+        See `fuseflow.prepare`.
+
+    Returns
+    -------
+    Model
+        It is called with arrays or tensors in the place of the example inputs.
+
+    Raises
+    ------
+    ExportError
+        The model cannot be exported.
+    MlirError
+        It does what no Einsum does.
+    LoweringError, CapacityError, TensorError
+        It cannot be compiled in this way.
+    """
+    exported = export(model, inputs, formats)
+    prepared = function_of(exported).prepare(
+        formats=formats, value=value or _value(exported), regions=regions, **options
+    )
+    return prepared.compile(fusion)
+
+
+def function_of(exported: Exported) -> Function:
+    """Return an exported model as a function to compile, with the data of its arguments.
+
+    Raises
+    ------
+    MlirError
+    """
+    module = read_module(exported.module)
+    arguments = dict(zip(module.arguments, exported.arguments, strict=True))
+    names = {name: argument.name for name, argument in arguments.items()}
+    results = dict(zip(module.results, exported.results, strict=False))
+    return Function(
+        module,
+        {**results, **names},
+        {argument.name: data_of(argument.data) for argument in exported.arguments},
+        tuple(each.name for each in exported.arguments if each.kind == "input"),
+    )
+
+
+def data_of(tensor: torch.Tensor) -> Data:
+    """Return what a tensor holds; a sparse one is not made dense."""
+    tensor = tensor.detach().cpu()
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.to(torch.float32)
+    if tensor.layout == torch.strided:
+        return tensor.numpy()
+    stored = tensor.to_sparse_coo().coalesce()
+    return Coordinates(stored.indices().T.numpy(), stored.values().numpy(), tuple(tensor.shape))
+
+
+def _value(exported: Exported) -> str:
+    kinds = {_TYPES.get(_dtype(each), "fp32") for each in exported.arguments if _is_number(each)}
+    return kinds.pop() if len(kinds) == 1 else "fp32"
+
+
+def _dtype(argument: Argument) -> torch.dtype:
+    return argument.data.dtype
+
+
+def _is_number(argument: Argument) -> bool:
+    return argument.data.dtype != torch.bool

@@ -1,0 +1,55 @@
+"""Which part of a model an operation belongs to: its modules, and regions that it marks itself."""
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from typing import Any, cast
+
+import torch
+from torch.fx import Node
+
+from fuseflow.torch.untyped import traceback
+
+_KEY = "fuseflow.scope"
+
+
+@contextmanager
+def region(name: str) -> Generator[None]:
+    """Mark what is computed inside as one part of a model, which becomes one graph.
+
+    Used in `forward`; it has no effect but in an export. Inside a module, or another region, the
+    region is a part of that: its name follows theirs, behind a point.
+
+    Parameters
+    ----------
+    name : str
+    """
+    around = cast(dict[str, Any], traceback.current_meta.get("custom", {})).get(_KEY, "")
+    with traceback.annotate({_KEY: f"{around}.{name}" if around else name}):
+        yield
+
+
+@contextmanager
+def modules(model: torch.nn.Module) -> Generator[None]:
+    """Let every module of a model mark what its calls compute, by its path in the model."""
+    running: list[ExitStack] = []
+
+    def enter(path: str) -> None:
+        running.append(ExitStack())
+        running[-1].enter_context(traceback.annotate({_KEY: path}))
+
+    def leave() -> None:
+        running.pop().close()
+
+    with ExitStack() as hooks:
+        for path, module in model.named_modules():
+            if path:
+                before = module.register_forward_pre_hook(lambda *_, path=path: enter(path))
+                after = module.register_forward_hook(lambda *_: leave(), always_call=True)
+                hooks.callback(before.remove)
+                hooks.callback(after.remove)
+        yield
+
+
+def scope_of(node: Node) -> str:
+    """Return the scope of a node, such as ``layers.0.attention``; empty where it has none."""
+    return cast(dict[str, Any], node.meta.get("custom", {})).get(_KEY, "")
