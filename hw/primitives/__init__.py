@@ -4,12 +4,13 @@ from importlib import import_module
 
 from amaranth.lib import wiring
 
+from fuseflow.samml.catalog import ELEMENTARY
 from fuseflow.samml.graph import Node
 from fuseflow.samml.units import UnitGraph, UnitInstance
 from hw.layout import Widths
 from hw.unit import UnitComponent
 
-UNBUILT = {"alu": ("div",), "unary": ("exp", "rsqrt")}
+UNBUILT = {"alu": ("div",), "unary": ELEMENTARY}
 """By primitive, the operations of the catalog that no component has."""
 
 
