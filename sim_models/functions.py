@@ -102,20 +102,23 @@ def _powers(it: Function, a: Numbers, significand: Integers, exponent: Integers)
 
 
 def _sizes(it: Function, a: Numbers, significand: Integers, exponent: Integers) -> Numbers:
+    last = len(it.table) - 1
     argument = _arguments(it, significand, exponent)
-    index = argument >> it.rest
-    beyond = (exponent > it.top) | (index >= len(it.table)) | np.isinf(a)
-    index = np.where(beyond, 0, index)
+    index = np.where(exponent > it.top, last, np.minimum(argument >> it.rest, last))
+    index = np.where(np.isinf(a), last, index)
     found, shift = _polynomials(it, index, argument & ((1 << it.rest) - 1))
     if it.op == "tanh":
-        steep = np.copysign(1.0, a)
+        steep = index == last
+        significand = np.where(steep, 1 << it.fraction, significand)
+        exponent = np.where(steep, 0, exponent)
     else:
-        steep = np.where(np.signbit(a), -0.0, a)
         positive = ~np.signbit(a)
         found = np.where(positive, (1 << it.places) - (found >> shift), found)
         shift = np.where(positive, 0, shift)
-    magnitude = _number(found * significand, exponent - it.fraction - it.places - shift)
-    return np.where(beyond, steep, np.copysign(magnitude, a))
+    size = _number(found * significand, exponent - it.fraction - it.places - shift)
+    if it.op == "gelu":
+        size = np.where(a == np.inf, np.inf, size)
+    return np.copysign(size, a)
 
 
 def _logarithms(it: Function, significand: Integers, exponent: Integers) -> Numbers:

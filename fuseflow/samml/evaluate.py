@@ -195,16 +195,14 @@ def _power(it: Function, x: Parts) -> tuple[int, bool]:
 
 def _size(it: Function, x: Parts) -> tuple[int, bool]:
     """Return tanh(x) as x times a ratio, or gelu(x) as x times how likely it is not exceeded."""
-    argument = _argument(it, x)
-    index = None if argument is None else argument >> it.rest
-    if argument is None or index is None or index >= len(it.table):
-        if it.op == "tanh":
-            return rounded(it.value, Exact(x.negative, 1))
-        if x.negative:
-            return _zero(it.value, negative=True)
-        if x.infinite:
-            return _infinity(it.value)
-        return rounded(it.value, Exact(False, x.significand, x.exponent - it.fraction))
+    if it.op == "gelu" and x.infinite:
+        return _zero(it.value, negative=True) if x.negative else _infinity(it.value)
+    argument, last = _argument(it, x), len(it.table) - 1
+    if argument is None:
+        argument = last << it.rest
+    index = min(argument >> it.rest, last)
+    if it.op == "tanh" and index == last:
+        x = Parts(x.negative, 0, 1 << it.fraction, False, False)
     found = _polynomial(it, index, argument & ((1 << it.rest) - 1))
     shift = it.table[index].shift
     if it.op == "gelu" and not x.negative:

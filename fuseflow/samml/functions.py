@@ -47,7 +47,7 @@ _LIMITS = {
     "tanh": {"bf16": 4, "fp16": 5, "fp32": 10},
     "gelu": {"bf16": 6, "fp16": 6, "fp32": 6},
 }
-"""Sizes from which on tanh is 1 and gelu is x or 0."""
+"""Sizes from which on tanh is 1 or -1, and gelu is x or 0."""
 
 _WIDEST_STEP = 18
 """Places up to which a product takes one cycle, as in a block of 18 x 18; then it takes two."""
@@ -120,7 +120,7 @@ class Function:
 
     @property
     def limit(self) -> int:
-        """Size of an operand from which on the table says nothing (`SIZES`)."""
+        """Size of an operand from which on the result is that of its limit (`SIZES`)."""
         return _LIMITS[self.op][self.value.name]
 
     @property
@@ -180,13 +180,20 @@ class Function:
 
     @cached_property
     def table(self) -> tuple[Segment, ...]:
-        """The segments, in the order of the argument's bits that choose one."""
+        """The segments, in the order of the argument's bits that choose one.
+
+        Of `SIZES`, the last is for all beyond the limit: tanh is 1 there, the normal tail 0.
+        """
         width = Decimal(1) / (1 << self.split)
-        return tuple(
+        found = [
             segment(each, start + k * width, width, self.degree, self.places)
             for each, start, length in _INTERVALS[self.op](self)
             for k in range(int(length / width))
-        )
+        ]
+        if self.op in SIZES:
+            constant = (self.op == "tanh") << self.places
+            found.append(Segment((constant, *(0,) * self.degree), 0))
+        return tuple(found)
 
 
 Interval = tuple[Callable[[Decimal], Decimal], Decimal, Decimal]

@@ -90,11 +90,9 @@ def tabulated(m: Memory, op: int, table: int, word: int) -> int:
         return _exponential(m, table, sign, argument, beyond)
     if op == SIGMOID:
         return _sigmoid(m, table, sign, argument, beyond)
-    if beyond or argument >> m[table + T_REST] >= m[table + T_COUNT]:
-        if op == TANH:
-            return sign << (bits - 1) | infinity >> (fraction + 1) << fraction
-        return sign << (bits - 1) if sign != 0 else magnitude
-    return _scaled(m, op, table, sign, significand, exponent, argument)
+    if op == GELU and magnitude == infinity:
+        return 1 << (bits - 1) if sign != 0 else infinity
+    return _scaled(m, op, table, sign, significand, exponent, argument, beyond)
 
 
 @compiled
@@ -145,11 +143,20 @@ def _sigmoid(m: Memory, table: int, sign: int, argument: int, beyond: bool) -> i
 
 @compiled
 def _scaled(
-    m: Memory, op: int, table: int, sign: int, significand: int, exponent: int, argument: int
+    m: Memory,
+    op: int,
+    table: int,
+    sign: int,
+    significand: int,
+    exponent: int,
+    argument: int,
+    beyond: bool,
 ) -> int:
     """Return the operand times a ratio (tanh) or a probability (gelu)."""
-    places = m[table + T_PLACES]
-    index = argument >> m[table + T_REST]
+    places, last = m[table + T_PLACES], m[table + T_COUNT] - 1
+    index = last if beyond else min(argument >> m[table + T_REST], last)
+    if op == TANH and index == last:
+        significand, exponent = 1 << m[table + T_FRACTION], 0
     found, shift = _polynomial(m, table, index, argument), m[_segment(m, table, index)]
     if op == GELU and sign == 0:
         found = (1 << places) - (found >> shift)

@@ -10,10 +10,11 @@ from scipy import special
 from fuseflow.samml.catalog import ELEMENTARY
 from fuseflow.samml.evaluate import evaluate
 from fuseflow.samml.functions import GELU_ERROR, GELU_STEEP, ulps
-from fuseflow.samml.values import BF16, FP16, FP32, ValueType
+from fuseflow.samml.values import BF16, FP16, ValueType
 from sim_models.arithmetic import apply, numbers, words
 from sim_models.storage import Flags
 from tests.sim_models.dense import check_dense, dense_bench
+from tests.sim_models.points import operands
 from tests.sim_models.words import FLOATS, Words, edge_words
 
 EXACT: dict[str, Callable[[Any], Any]] = {
@@ -28,38 +29,14 @@ EXACT: dict[str, Callable[[Any], Any]] = {
 }
 """In float64, whose last places are below 2^-28 of those of fp32."""
 
-POINTS = 250_000
-"""Of each of four blocks of fp32 operands."""
+POINTS = 1_000_000
+"""Operands in fp32, beside the edges."""
 
 CASES = [pytest.param(op, value, id=f"{op}-{value.name}") for op in ELEMENTARY for value in FLOATS]
 
 
-def of_numbers(x: Any) -> Words:
-    return np.asarray(x, np.float32).view(np.uint32).astype(np.int64)
-
-
-def operands(op: str, value: ValueType) -> Words:
-    """Return every word of 16 bits; of fp32, any, likely ones, and those where something ends."""
-    if value.bits == 16:
-        return np.arange(1 << 16)
-    rng = np.random.default_rng(list(map(ord, op)))
-    exponents = np.arange(256)[:, None] << 23
-    near = (exponents + np.arange(-3, 4)).ravel()
-    near = near[near >= 0]
-    ends = [np.log(FP32.smallest), np.log(FP32.largest), 10, 6, 4, 88, 17.3, 0.75, 1.5, 1]
-    ends = of_numbers(np.abs(ends))[:, None] + np.arange(-200, 201)
-    segments = of_numbers(np.arange(1, 12 * 32) / 32)[:, None] + np.arange(-2, 3)
-    edges = np.concatenate([near, ends.ravel(), segments.ravel(), edge_words(value)]) & ~(1 << 31)
-    return np.concatenate(
-        [
-            edges,
-            edges | 1 << 31,
-            rng.integers(0, 1 << 32, POINTS),
-            of_numbers(rng.uniform(-12, 12, POINTS)),
-            of_numbers(rng.uniform(0.4, 2.5, POINTS)),
-            of_numbers(rng.uniform(-95, 95, POINTS)),
-        ]
-    )
+def points(op: str, value: ValueType) -> Words:
+    return operands(value, POINTS, np.random.default_rng(list(map(ord, op))))
 
 
 def computed(op: str, value: ValueType, a: Words) -> tuple[Words, bool]:
@@ -70,7 +47,7 @@ def computed(op: str, value: ValueType, a: Words) -> tuple[Words, bool]:
 
 @pytest.mark.parametrize(("op", "value"), CASES)
 def test_close_to_the_exact_function(op: str, value: ValueType) -> None:
-    a = operands(op, value)
+    a = points(op, value)
     found = numbers(value, computed(op, value, a)[0])
     with np.errstate(all="ignore"):
         x = numbers(value, a)
@@ -96,7 +73,7 @@ def test_close_to_the_exact_function(op: str, value: ValueType) -> None:
 
 @pytest.mark.parametrize(("op", "value"), CASES)
 def test_the_models_give_the_words_of_the_specification(op: str, value: ValueType) -> None:
-    a = operands(op, value)
+    a = points(op, value)
     found, overflow = computed(op, value, a)
     check_dense(dense_bench(value, {"a": a}, [("unary", "", {"op": op})]), found, overflow=overflow)
     some = np.unique(np.linspace(0, len(a) - 1, 4000).astype(int))
