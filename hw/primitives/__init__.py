@@ -4,14 +4,10 @@ from importlib import import_module
 
 from amaranth.lib import wiring
 
-from fuseflow.samml.catalog import ELEMENTARY
 from fuseflow.samml.graph import Node
 from fuseflow.samml.units import UnitGraph, UnitInstance
 from hw.layout import Widths
 from hw.unit import UnitComponent
-
-UNBUILT = {"alu": ("div",), "unary": ELEMENTARY}
-"""By primitive, the operations of the catalog that no component has."""
 
 
 def component(unit: UnitInstance, units: UnitGraph, widths: Widths) -> UnitComponent:
@@ -25,7 +21,6 @@ def component(unit: UnitInstance, units: UnitGraph, widths: Widths) -> UnitCompo
     widths : Widths
         Field widths of the tile.
     """
-    assert unit.node.params.get("op") not in UNBUILT.get(unit.node.primitive, ())
     primitive, _, stem = unit.kind.partition(".")
     return import_module(f"hw.primitives.{primitive}").COMPONENTS[stem](unit, units, widths)
 
