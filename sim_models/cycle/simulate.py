@@ -16,11 +16,11 @@ from sim_models.cycle.grow import grow_ring, grow_rows
 from sim_models.cycle.heap import Words
 from sim_models.cycle.jit import link
 from sim_models.cycle.kernel import run
-from sim_models.cycle.periodic import ClosedForm, Periods
 from sim_models.cycle.result import CycleResult, EdgeReport, EdgeTrace, UnitReport
 from sim_models.cycle.touched import A_SIZE
 from sim_models.cycle.units import SINK, WRITE_CRD, WRITE_VAL
 from sim_models.cycle.words import field_type, words_of
+from sim_models.periods.skip import ClosedForm, Periods
 from sim_models.primitives.accumulate import P_BLOCK
 from sim_models.primitives.write_crd import P_CRD, P_SEG, S_CRDS, S_SEGS
 from sim_models.primitives.write_val import P_VALS, S_COUNT

@@ -1,8 +1,8 @@
 """Which loops of a graph do the same in every iteration, whatever the values are.
 
-A loop is the scan that makes it. What differs from one of its iterations to the next is *loose*: the
-scan's coordinates and references, and what is made of them. Where nothing loose decides which tokens
-pass, every iteration has the same control (docs/rfcs/0010-closed-form-runs.md).
+A loop is the scan that makes it. What differs from one of its iterations to the next is *loose*:
+the scan's coordinates and references, and what is made of them. Where nothing loose decides which
+tokens pass, every iteration has the same control (docs/rfcs/0010-closed-form-runs.md).
 """
 
 from collections.abc import Collection, Mapping

@@ -11,7 +11,6 @@ import numpy as np
 from sim_models.cycle import layout as at
 from sim_models.cycle.build import Builder
 from sim_models.cycle.heap import Words
-from sim_models.cycle.loops import Loop
 from sim_models.cycle.touched import (
     A_COUNT,
     A_HEAD,
@@ -22,6 +21,7 @@ from sim_models.cycle.touched import (
     A_WORDS,
 )
 from sim_models.cycle.touched import A_MASK as A_STORE_MASK
+from sim_models.periods.loops import Loop
 from sim_models.primitives.accumulate import P_ADDER, P_BANKS, P_BLOCK, S_ROWS
 
 HOLDERS = ("intersect", "drop_value", "drop_empty.drop_outer", "drop_empty.drop_inner")
@@ -182,7 +182,7 @@ class Reader:
         writer = int(words[record[at.E_WRITER] + at.U_LAST])
         here = base + (np.arange(popped, issued) & mask) * stride
         control = [
-            np.array([issued - popped, record[at.E_HIGH_POPS] - popped], np.int64),
+            np.array([issued - popped], np.int64),
             words[here + at.S_SHAPE],
             *(
                 np.where(words[here + at.S_SHAPE] < 256, words[here + at.S_FIELDS + k], 0)
@@ -211,6 +211,7 @@ class Reader:
             waits.append(pops)
         if depth != at.UNBOUNDED:
             recent = np.arange(record[at.E_HIGH_POPS], popped)
+            control.append(np.array([len(recent)], np.int64))
             waits.append(words[base + (recent & mask) * stride + at.S_POP] - writer)
             waits.append(words[here + at.S_READY] - record[at.E_LATENCY] - writer)
         return np.concatenate(control), np.concatenate(waits)

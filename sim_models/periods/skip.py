@@ -14,18 +14,16 @@ import numpy as np
 from sim_models.cycle import layout as at
 from sim_models.cycle.build import Builder
 from sim_models.cycle.heap import Words
-from sim_models.cycle.loops import Loop, find_loops
 from sim_models.cycle.result import Skipped
-from sim_models.cycle.state import EDGE_COUNTS, HOLDERS, Reader, State
 from sim_models.cycle.touched import A_SIZE, A_TIMES
+from sim_models.periods.loops import Loop, find_loops
+from sim_models.periods.state import EDGE_COUNTS, HOLDERS, Reader, State
 from sim_models.primitives.accumulate import P_ADDER, P_BANKS, P_BLOCK
 from sim_models.primitives.drop_value import P_KNOWN
 from sim_models.primitives.scan_dense import P_SIZE
 
 KEPT = 12
 """States of a loop that are kept for comparison; then its pauses become rarer."""
-CHEAP = 50_000
-"""Firings from pause to pause below which pauses become rarer: reading a state costs as much."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +35,13 @@ class ClosedForm:
     after : int
         Firings before anything is skipped: what is computed until then is compared.
     cheap : int
-        Firings from pause to pause that a pause is worth.
+        Firings from pause to pause that a pause is worth; below, pauses become rarer.
     dropped : mapping of str to ndarray of int64
         For drop_value nodes, a word for each payload: 1 where it is dropped.
     """
 
-    after: int = 1 << 24
-    cheap: int = CHEAP
+    after: int = 0
+    cheap: int = 0
     dropped: Mapping[str, Words] = field(default_factory=dict[str, Words])
 
 
@@ -161,12 +159,16 @@ class Periods:
                 # Nothing moves; who reads the head again and again must not wait for it.
                 if reads and len(after) and self._held(e) and before[0]:
                     return False
-            elif not np.array_equal(before, after):
-                return False
-            elif writes != reads and (
-                self._bounded(e) or writes > reads or after.any() or missing[e] or
-                self._banked(edge.writer)
-            ):  # fmt: skip
+            elif not np.array_equal(before, after) or (
+                writes != reads
+                and (
+                    self._bounded(e)
+                    or writes > reads
+                    or after.any()
+                    or missing[e]
+                    or self._banked(edge.writer)
+                )
+            ):
                 return False
         return True
 
