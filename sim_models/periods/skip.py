@@ -25,6 +25,9 @@ from sim_models.primitives.scan_dense import P_SIZE
 KEPT = 12
 """States of a loop that are kept for comparison; then its pauses become rarer."""
 
+EARLY = 8
+"""Pauses one after the other that come too early for a look; then pauses become rarer."""
+
 
 @dataclass(frozen=True)
 class ClosedForm:
@@ -35,7 +38,7 @@ class ClosedForm:
     after : int
         Firings before anything is skipped: what is computed until then is compared.
     cheap : int
-        Firings from pause to pause that a pause is worth; below, pauses become rarer.
+        Firings that must pass from look to look at the state of a loop.
     dropped : mapping of str to ndarray of int64
         For drop_value nodes, a word for each payload: 1 where it is dropped.
     """
@@ -52,6 +55,7 @@ class _Pauses:
     loop: Loop
     activation: int = -1
     firings: int = 0
+    early: int = 0
     seen: list[tuple[int, State]] = field(default_factory=list[tuple[int, State]])
     iterations: int = 0
     times: int = 0
@@ -94,21 +98,22 @@ class Periods:
         unit = self.build.graph.units[here.loop.unit]
         activation = int(words[self.build.edges[unit.reads[0]] + at.E_POPPED])
         firings = int(words[self.firings_at].sum())
-        same = activation == here.activation
-        since = firings - here.firings
-        here.activation, here.firings = activation, firings
-        if since < self.form.cheap:
-            self._rarer(here, offset)
-        if not same:
-            here.seen.clear()
-        if firings < self.form.after:
+        if firings - here.firings < self.form.cheap:
+            here.early += 1
+            if here.early > EARLY:
+                self._rarer(here, offset)
             return
-        self._look(here, offset)
+        if activation != here.activation:
+            here.seen.clear()
+        here.activation, here.firings, here.early = activation, firings, 0
+        if firings >= self.form.after:
+            self._look(here, offset)
 
     def _rarer(self, here: _Pauses, offset: int) -> None:
         """Pause half as often."""
         self.build.heap.words[offset + at.U_PAUSE] *= 2
         here.seen.clear()
+        here.early = 0
 
     def _look(self, here: _Pauses, offset: int) -> None:
         """Compare the present state with the earlier ones."""
