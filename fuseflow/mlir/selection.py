@@ -20,7 +20,10 @@ from fuseflow.mlir.conditions import (
     opposite,
 )
 from fuseflow.mlir.draft import Draft
+from fuseflow.mlir.errors import refused
 from fuseflow.mlir.module import Location, TensorType
+
+NO_NAN = "asks for NaN: what is computed is a number"
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,27 @@ class Selection:
         if isinstance(seen, Unary) and seen.op == "abs":
             return self._equal(seen.operand, -math.inf)
         return Truth(False)
+
+    def is_nan(self, expr: Expr) -> Condition:
+        """Return where a softmax has nothing that it is of: only there a value is no number.
+
+        Raises
+        ------
+        MlirError
+            It is no softmax of scores that a mask hides.
+        """
+        see = self.draft.seen_through
+        match see(expr):
+            case Binary("div", above):
+                above = see(above)
+            case _:
+                above = expr
+        power = see(above.operand) if isinstance(above, Unary) and above.op == "exp" else above
+        most = see(power.right) if isinstance(power, Binary) and power.op == "sub" else power
+        scores = see(most.body) if isinstance(most, Fold) and most.op == "max" else most
+        if isinstance(most, Fold) and isinstance(scores, Where) and scores.fill == -math.inf:
+            return self.every(most.indices, opposite(Stored(scores.mask)))
+        raise refused(self.location, f"'arith.cmpf' {NO_NAN}")
 
     def some(self, indices: tuple[str, ...], condition: Condition) -> Condition:
         """Return where a condition holds at one coordinate at least."""
