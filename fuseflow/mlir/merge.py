@@ -14,6 +14,7 @@ from fuseflow.compiler.expr import (
     Expr,
     Fold,
     Rewriter,
+    Where,
     accesses,
     children,
     folds,
@@ -116,10 +117,16 @@ def _next(
 
 
 def _outside(expr: Expr) -> list[Access]:
-    """Return the accesses that no fold is around."""
-    if isinstance(expr, Access):
-        return [expr]
-    inner = () if isinstance(expr, Fold) else children(expr)
+    """Return the accesses that no fold is around, masks aside: a mask stays a stored tensor."""
+    match expr:
+        case Access():
+            return [expr]
+        case Fold():
+            return []
+        case Where(_, body):
+            inner = (body,)
+        case _:
+            inner = children(expr)
     return [access for child in inner for access in _outside(child)]
 
 

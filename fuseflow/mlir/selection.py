@@ -57,11 +57,9 @@ class Selection:
                 return self.select(inner, no, yes)
             case Stored():
                 return self._where(condition, yes, no)
-            case Both(left, right) if isinstance(no, Constant):
-                return self.select(left, self.select(right, yes, no), no)
-            case Either(left, right) if isinstance(yes, Constant):
-                return self.select(left, yes, self.select(right, yes, no))
             case Both() | Either() | Some():
+                if isinstance(yes, Constant) and not isinstance(no, Constant):
+                    condition, yes, no = opposite(condition), no, yes
                 return self._where(Stored(self.mask(condition)), yes, no)
             case Compare():
                 return self._threshold(condition, yes, no)
@@ -215,10 +213,11 @@ class Selection:
             case Stored(mask):
                 boolean = self.draft.types[mask.tensor].element == "i1"
                 return mask if boolean else Where(mask, ONE, 0)
-            case Not(Stored(mask)) if self.draft.is_input(mask.tensor):
-                return self.draft.complement(mask, self.location)
             case Not(inner):
                 return Binary("sub", ONE, self.number(inner))
+            case Both(left, Not(inner)) | Both(Not(inner), left) if not isinstance(left, Not):
+                kept = self.number(left)
+                return Binary("sub", kept, Binary("mul", kept, self.number(inner)))
             case Both(left, right):
                 return Binary("mul", self.number(left), self.number(right))
             case Either(left, right):
@@ -236,4 +235,6 @@ class Selection:
             case Not(Stored(mask)) if self.draft.is_input(mask.tensor):
                 return self.draft.complement(mask, self.location)
             case _:
-                return self._computed(open_indices(condition), self.number(condition), "i1")
+                # Of a relu no zeros are stored: they are no entries of the mask.
+                value = Unary("relu", self.number(condition))
+                return self._computed(open_indices(condition), value, "i1")
