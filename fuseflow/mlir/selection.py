@@ -227,6 +227,21 @@ class Selection:
             case Compare():
                 return self.number(self._compared(condition))
 
+    def _weight(self, condition: Condition) -> Expr:
+        """Return what is above 0 where a condition holds, and 0 elsewhere."""
+        match condition:
+            case Stored(mask):
+                known = self.draft.types[mask.tensor].element == "i1"
+                return mask if known else Unary("abs", mask)
+            case Both(left, right) if not isinstance(left, Not) and not isinstance(right, Not):
+                return Binary("mul", self._weight(left), self._weight(right))
+            case Either(left, right):
+                return Binary("max", self._weight(left), self._weight(right))
+            case Some(indices, inner):
+                return Fold("max", indices, self._weight(inner))
+            case _:
+                return self.number(condition)
+
     def mask(self, condition: Condition) -> Access:
         """Return a condition as a stored mask, computed if need be."""
         match condition:
@@ -236,5 +251,5 @@ class Selection:
                 return self.draft.complement(mask, self.location)
             case _:
                 # Of a relu no zeros are stored: they are no entries of the mask.
-                value = Unary("relu", self.number(condition))
+                value = Unary("relu", self._weight(condition))
                 return self._computed(open_indices(condition), value, "i1")
