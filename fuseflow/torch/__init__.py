@@ -9,9 +9,10 @@ try:
     from fuseflow.torch.arguments import Argument
     from fuseflow.torch.errors import ExportError
     from fuseflow.torch.export import Exported, export
+    from fuseflow.torch.files import Saved, load_model
 except ModuleNotFoundError as _error:
     raise ToolError(
         f"PyTorch models need torch and torch-mlir ({_error}): pip install 'fuseflow[torch]'"
     ) from None
 
-__all__ = ["Argument", "ExportError", "Exported", "export"]
+__all__ = ["Argument", "ExportError", "Exported", "Saved", "export", "load_model"]

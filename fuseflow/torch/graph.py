@@ -28,6 +28,8 @@ _BY_INDEX = frozenset(
 )  # fmt: skip
 """Operators that read or write at places which a tensor names."""
 
+_ASSERTION = torch.ops.aten._assert_tensor_metadata.default
+
 _PRODUCTS = frozenset(("mm", "bmm", "mv", "addmm", "baddbmm", "matmul", "convolution"))
 
 
@@ -58,7 +60,7 @@ def check(program: ExportedProgram, arguments: Sequence[Argument]) -> None:
             what = f"{changed.kind} '{changed.name}'" if changed else "constants"
             raise ExportError(f"the model changes its {what} in place: compute a new tensor")
     for node in program.graph.nodes:
-        if node.op == "call_function":
+        if node.op == "call_function" and node.target is not _ASSERTION:
             _check_node(node)
 
 
@@ -95,16 +97,23 @@ def _check_node(node: Node) -> None:
             f"{operator}{source(node)} reads or writes where a tensor of indices says: multiply "
             "with a sparse 0/1 matrix instead"
         )
-    if packet in _PRODUCTS and any(map(_is_byte, node.all_input_nodes)):
+    if packet in _PRODUCTS:
+        _check_product(node)
+
+
+def _check_product(node: Node) -> None:
+    """Refuse types that a trace lets pass, for it computes nothing."""
+    kinds = {input.meta["val"].dtype for input in node.all_input_nodes}
+    if len(kinds) > 1:
+        both = " and ".join(sorted(str(kind).removeprefix("torch.") for kind in kinds))
         raise ExportError(
-            f"{operator}{source(node)} multiplies matrices of int8, which torch-mlir cannot lower: "
-            "give int32"
+            f"{node.target}{source(node)} multiplies {both}, which PyTorch does not: convert one"
         )
-
-
-def _is_byte(node: Node) -> bool:
-    value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.dtype == torch.int8
+    if torch.int8 in kinds:
+        raise ExportError(
+            f"{node.target}{source(node)} multiplies matrices of int8, which torch-mlir cannot "
+            "lower: give int32"
+        )
 
 
 def _is_index(node: Node) -> bool:
@@ -125,7 +134,7 @@ def clean(graph: Graph) -> None:
     types, which the trace has fixed.
     """
     for node in list(graph.nodes):
-        if node.target is torch.ops.aten._assert_tensor_metadata.default:
+        if node.target is _ASSERTION:
             graph.erase_node(node)
         elif node.op == "call_function" and _is_identity(node):
             node.replace_all_uses_with(node.args[0])

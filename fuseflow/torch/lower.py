@@ -7,6 +7,7 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from fuseflow.mlir.bindings import SCOPE
 from fuseflow.torch.arguments import Argument
 from fuseflow.torch.errors import ExportError, gist
 from fuseflow.torch.graph import layouts, source
@@ -19,6 +20,7 @@ _PIPELINES = (
 )
 """What `torch_mlir.fx` runs; run here, so that an error is raised and not printed with a dump."""
 
+_TARGET = re.compile(r"torch\.((?:aten|prims)\.[\w.]+)")
 _FILE = re.compile(r'"([^"]+)":([0-9]+):')
 
 
@@ -98,8 +100,9 @@ def _check_operators(module: Any) -> None:
 def _refusal(error: Any, nodes: Sequence[Node]) -> ExportError:
     diagnostic = error.error_diagnostics[0]
     where = _at(diagnostic.location)
-    there = dict.fromkeys(str(node.target) for node in nodes if source(node) == where)
-    what = " or ".join(there) or "an operator"
+    named = _TARGET.search(diagnostic.message)
+    there = [named[1]] if named else [str(node.target) for node in nodes if source(node) == where]
+    what = " or ".join(dict.fromkeys(there)) or "an operator"
     return ExportError(
         f"torch-mlir cannot lower {what}{where} ({_brief(diagnostic.message)}): write it with "
         "other operators"
@@ -111,5 +114,6 @@ def _brief(message: str) -> str:
 
 
 def _at(location: Any) -> str:
-    found = _FILE.search(str(location))
-    return f" at {found[1]}:{found[2]}" if found else ""
+    files: list[tuple[str, str]] = _FILE.findall(str(location))
+    lines = (f" at {file}:{line}" for file, line in files if not file.startswith(SCOPE))
+    return next(lines, "")
