@@ -1,4 +1,4 @@
-"""PyTorch models: export to linalg on tensors, and model files.
+"""PyTorch models: `compile` makes programs of them, `export` linalg on tensors.
 
 This package imports PyTorch and torch-mlir, which the extra ``torch`` installs.
 """
@@ -7,6 +7,7 @@ from fuseflow.samml.errors import ToolError
 
 try:
     from fuseflow.torch.arguments import Argument
+    from fuseflow.torch.compiling import compile, function_of
     from fuseflow.torch.errors import ExportError
     from fuseflow.torch.export import Exported, export
 except ModuleNotFoundError as _error:
@@ -14,4 +15,4 @@ except ModuleNotFoundError as _error:
         f"PyTorch models need torch and torch-mlir ({_error}): pip install 'fuseflow[torch]'"
     ) from None
 
-__all__ = ["Argument", "ExportError", "Exported", "export"]
+__all__ = ["Argument", "ExportError", "Exported", "compile", "export", "function_of"]

@@ -10,11 +10,7 @@ from fuseflow.mlir.read import read_module
 from fuseflow.model import Function, Model
 from fuseflow.samml.formats import Format
 from fuseflow.samml.values import ValueType
-from fuseflow.torch.arguments import Argument
 from fuseflow.torch.export import Exported, export
-
-_TYPES = {torch.float16: "fp16", torch.bfloat16: "bf16", torch.int8: "int8", torch.int16: "int16",
-          torch.int32: "int32"}  # fmt: skip
 
 
 def compile(
@@ -42,7 +38,7 @@ def compile(
     fusion : str
         ``none``, ``regions``, ``full``, ``auto`` or ``tune``; see `fuseflow.compile`.
     value : ValueType or str, optional
-        The value type; that of the model's tensors by default, fp32 for float64.
+        The value type; that of the model's tensors by default (`fuseflow.model.Function.value`).
     regions : sequence of str, optional
         Modules, and regions that the model marks, which become one graph each: paths such as
         ``layers.0``. The outermost ones by default.
@@ -65,7 +61,7 @@ def compile(
     """
     exported = export(model, inputs, formats)
     prepared = function_of(exported).prepare(
-        formats=formats, value=value or _value(exported), regions=regions, **options
+        formats=formats, value=value, regions=regions, **options
     )
     return prepared.compile(fusion)
 
@@ -98,16 +94,3 @@ def data_of(tensor: torch.Tensor) -> Data:
         return tensor.numpy()
     stored = tensor.to_sparse_coo().coalesce()
     return Coordinates(stored.indices().T.numpy(), stored.values().numpy(), tuple(tensor.shape))
-
-
-def _value(exported: Exported) -> str:
-    kinds = {_TYPES.get(_dtype(each), "fp32") for each in exported.arguments if _is_number(each)}
-    return kinds.pop() if len(kinds) == 1 else "fp32"
-
-
-def _dtype(argument: Argument) -> torch.dtype:
-    return argument.data.dtype
-
-
-def _is_number(argument: Argument) -> bool:
-    return argument.data.dtype != torch.bool
