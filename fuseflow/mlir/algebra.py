@@ -17,7 +17,7 @@ from fuseflow.compiler.expr import (
     factors,
 )
 from fuseflow.mlir.draft import ERF, Draft
-from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.errors import refused
 from fuseflow.mlir.module import Location
 from fuseflow.samml.values import number
 
@@ -91,7 +91,12 @@ class Algebra:
         for one, other in ((left, right), (right, left)):
             if other == ONE:
                 return one
-        return self._gelu(left, right) or Binary("mul", left, right)
+        return (
+            self._gelu(left, right)
+            or self._multiple(left, right)
+            or self._multiple(right, left)
+            or Binary("mul", left, right)
+        )
 
     def _gelu(self, left: Expr, right: Expr) -> Expr | None:
         """Recognize ``x * (1 + erf(x / sqrt 2))``, twice the gelu, among the factors."""
@@ -104,7 +109,12 @@ class Algebra:
                     pass
                 case _:
                     continue
-            rest = [other for other in parts if other is not part]
+            rest = [
+                factor
+                for other in parts
+                if other is not part
+                for factor in self._scaled(other, inner)
+            ]
             if inner not in rest:
                 continue
             rest.remove(inner)
@@ -115,6 +125,20 @@ class Algebra:
             others += [] if scale == 1 else [Constant(number(scale))]
             return chain("mul", [Unary("gelu", inner), *others])
         return None
+
+    def _scaled(self, expr: Expr, inner: Expr) -> tuple[Expr, ...]:
+        """Return the factors of a multiple of an operand that another step computes."""
+        found = factors(self.draft.seen_through(expr))
+        multiple = inner in found and len(found) == 2
+        return found if multiple and any(isinstance(f, Constant) for f in found) else (expr,)
+
+    def _multiple(self, left: Expr, right: Expr) -> Expr | None:
+        """Return a multiple of a multiple of a gelu, whose constants were steps apart."""
+        match left, self.draft.seen_through(right):
+            case Constant(a), Binary("mul", Unary("gelu") as found, Constant(b)):
+                return self.mul(found, Constant(number(float(a) * float(b))))
+            case _:
+                return None
 
     def div(self, left: Expr, right: Expr) -> Expr:
         """Return a quotient; of 1, a reciprocal or the function that it is."""
@@ -181,7 +205,7 @@ class Algebra:
             case Binary("mul", Constant(value), inner) if _near(value, math.sqrt(0.5)):
                 return Unary(ERF, inner)
             case _:
-                refuse(
+                raise refused(
                     self.location,
                     "'math.erf' is computed as a part of gelu only: "
                     "0.5 * x * (1 + erf(x / sqrt(2)))",
@@ -199,7 +223,7 @@ class Algebra:
             if rest in (0, 0.5) and 0 < value <= HIGHEST_POWER:
                 parts: list[Expr] = [base] * int(whole)
                 return chain("mul", parts + ([Unary("sqrt", base)] if rest else []))
-        refuse(
+        raise refused(
             self.location,
             f"the power '{exponent}' has no hardware: use multiples of 0.5 up to {HIGHEST_POWER}",
         )

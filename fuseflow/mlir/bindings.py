@@ -8,13 +8,16 @@ MLIR's own pass, which keeps the locations and removes what nobody reads.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingImports=false, reportMissingModuleSource=false
 
+import re
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from fuseflow.mlir.elements import dtype_of, is_element
 from fuseflow.mlir.encodings import encoding
-from fuseflow.mlir.errors import MlirError, refuse
+from fuseflow.mlir.errors import MlirError, refused
 from fuseflow.mlir.literals import array_of_bytes, array_of_text, resources_of
 from fuseflow.mlir.module import Array, Encoding, Location, TensorType
 from fuseflow.mlir.syntax import (
@@ -30,24 +33,38 @@ from fuseflow.mlir.syntax import (
 )
 from fuseflow.samml.errors import ParseError
 
+_PLACE = re.compile(r'loc\("([^"]*)":(\d+):(\d+)')
+
 PIPELINE = "builtin.module(func.func(linalg-generalize-named-ops))"
 
 
-def _bindings() -> tuple[Any, Any, Any]:
-    """Import the bindings: ``ir``, the pass manager and the encodings of sparse tensors."""
+@dataclass(frozen=True)
+class _Bindings:
+    """The modules of the bindings."""
+
+    ir: Any
+    passes: Any
+    sparse_tensor: Any
+    torch: Any
+
+
+def _bindings() -> _Bindings:
+    """Import the bindings, which only reading MLIR needs."""
+    names = ("ir", "passmanager", "dialects.sparse_tensor", "dialects.torch")
     try:
-        from torch_mlir import ir
-        from torch_mlir.dialects import sparse_tensor
-        from torch_mlir.passmanager import PassManager
-    except ImportError as error:
-        raise MlirError(
-            f"reading MLIR needs torch-mlir ({error}): pip install 'fuseflow[torch]'"
-        ) from None
-    return ir, PassManager, sparse_tensor
+        return _Bindings(*(import_module(f"torch_mlir.{name}") for name in names))
+    except ImportError:
+        raise MlirError("reading MLIR needs torch-mlir: pip install 'fuseflow[torch]'") from None
 
 
 def parse(text: str, file: str = "") -> list[Function]:
     """Parse a module and return its public functions.
+
+    Parameters
+    ----------
+    text : str
+    file : str
+        What places in the text are said to be in.
 
     Raises
     ------
@@ -55,30 +72,37 @@ def parse(text: str, file: str = "") -> list[Function]:
         It does not parse, with the line and column of the first diagnostic; or torch-mlir is
         missing.
     """
-    ir, _, _ = _bindings()
-    with ir.Context():
+    bindings = _bindings()
+    with bindings.ir.Context() as context:
+        bindings.torch.register_dialect(context)
         try:
-            module = ir.Module.parse(text)
-        except ir.MLIRError as error:
-            _rethrow(error, file)
+            module = bindings.ir.Module.parse(text)
+        except bindings.ir.MLIRError as error:
+            raise _refusal(error, file) from None
         return functions(module, file)
 
 
 def functions(module: Any, file: str = "") -> list[Function]:
     """Return the public functions of a ``torch_mlir.ir.Module``, which stays as it is.
 
+    Parameters
+    ----------
+    module : torch_mlir.ir.Module
+    file : str
+        The file of places that name none.
+
     Raises
     ------
     MlirError
         MLIR cannot generalize it.
     """
-    ir, manager, _ = _bindings()
+    bindings = _bindings()
     with module.context:
         try:
             copy = module.operation.clone()
-            manager.parse(PIPELINE).run(copy)
-        except ir.MLIRError as error:
-            _rethrow(error, file)
+            bindings.passes.PassManager.parse(PIPELINE).run(copy)
+        except bindings.ir.MLIRError as error:
+            raise _refusal(error, file) from None
         convert = _Convert(copy, file)
         return [
             convert.function(operation)
@@ -87,10 +111,10 @@ def functions(module: Any, file: str = "") -> list[Function]:
         ]
 
 
-def _rethrow(error: Any, file: str) -> None:
+def _refusal(error: Any, file: str) -> MlirError:
     first = error.error_diagnostics[0]
     message = " ".join(str(first.message).split())
-    raise MlirError(f"{_location(first.location, file)}: {message}") from None
+    return refused(_location(first.location, file), message)
 
 
 SCOPE = "scope:"
@@ -117,7 +141,12 @@ def _location(location: Any, file: str) -> Location:
                 at = location.start_line, location.start_col
                 return Location(file if name == "-" else name, *at, scope)
             case _:
-                return Location(file, scope=scope)
+                # Diagnostics have places of no class.
+                found = _PLACE.match(str(location))
+                if found is None:
+                    return Location(file, scope=scope)
+                name, line, column = found.groups()
+                return Location(file if name == "-" else name, int(line), int(column))
 
 
 def _is_public(operation: Any) -> bool:
@@ -131,7 +160,7 @@ class _Convert:
     """Turns operations into plain data; values are told apart by their identity in MLIR."""
 
     def __init__(self, module: Any, file: str) -> None:
-        self._ir, _, self._sparse = _bindings()
+        self._sparse = _bindings().sparse_tensor
         self._module = module
         self._file = file
         self._values: dict[Any, Value] = {}
@@ -174,6 +203,8 @@ class _Convert:
                 return OtherType(text, "it is a buffer: keep the module on tensors")
             case _ if is_element(text):
                 return TensorType((), text)
+            case _ if text.startswith("!torch."):
+                return OtherType(text, "export with output_type='linalg-on-tensors'")
             case _:
                 return OtherType(text, "there are no such values: use tensors of numbers")
 
@@ -257,10 +288,10 @@ class _Convert:
             self._resources = resources_of(str(self._module.get_asm(enable_debug_info=False)))
         name = str(attribute).removeprefix("dense_resource<").partition(">")[0]
         if name not in self._resources:
-            refuse(place, f"the module has no data for dense_resource<{name}>")
+            raise refused(place, f"the module has no data for dense_resource<{name}>")
         shape = tuple(map(int, attribute.type.shape))
         element = str(attribute.type.element_type)
         try:
             return array_of_bytes(self._resources[name], shape, element)
         except ParseError as error:
-            refuse(place, f"dense_resource<{name}>: {error}")
+            raise refused(place, f"dense_resource<{name}>: {error}") from None

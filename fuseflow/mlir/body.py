@@ -4,17 +4,18 @@ A value that depends on constants and loops alone is a `Grid`, and NumPy compute
 are expressions of index variables, or conditions.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
-from fuseflow.compiler.expr import Access, Expr
+from fuseflow.compiler.expr import Access, Expr, Fold, chain
 from fuseflow.mlir.algebra import ZERO, Algebra
 from fuseflow.mlir.conditions import Condition, Stored, Truth, both, either, opposite
 from fuseflow.mlir.draft import Blank, Deferred, Draft, Known, Named, splat, type_of
 from fuseflow.mlir.elements import dtype_of
-from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.errors import refused
 from fuseflow.mlir.module import Array, Location
 from fuseflow.mlir.scalars import (
     CASTS,
@@ -28,7 +29,19 @@ from fuseflow.mlir.scalars import (
     in_float64,
 )
 from fuseflow.mlir.selection import Selection
-from fuseflow.mlir.syntax import AffineMap, Arithmetic, Dim, Fixed, Operation, Value, evaluate
+from fuseflow.mlir.syntax import (
+    Affine,
+    AffineMap,
+    Arithmetic,
+    Dim,
+    Fixed,
+    Operation,
+    Value,
+    evaluate,
+)
+
+LARGEST = 1 << 26
+"""Iterations over constants that are computed while reading: more are left to run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +63,11 @@ class Grid:
 
 
 Meant: TypeAlias = Grid | Expr | Condition
+
+
+def _is_computed(place: Affine, size: int) -> bool:
+    """Whether a mode is read at other places than those of one loop."""
+    return not isinstance(place, Dim) and not (place == Fixed(0) and size == 1)
 
 
 @dataclass
@@ -97,14 +115,19 @@ class Body:
             case Known() as known:
                 return self._grid(known, where)
             case Named(name):
-                return self._stored(name, self._indices(where, self.draft.types[name].shape))
+                shape = self.draft.types[name].shape
+                if any(map(_is_computed, where, shape)):
+                    return self._gather(name, [self._place_grid(place) for place in where])
+                return self._stored(name, self._indices(where, shape))
             case Deferred() as deferred:
                 sizes = [self.draft.sizes[index] for index in deferred.indices]
                 return self.draft.written_out(deferred, self._indices(where, tuple(sizes)))
             case Blank():
-                refuse(self.place, "reads what 'tensor.empty' leaves undefined: fill it first")
+                raise refused(
+                    self.place, "reads what 'tensor.empty' leaves undefined: fill it first"
+                )
             case None:
-                refuse(self.place, "reads a value from outside of the function")
+                raise refused(self.place, "reads a value from outside of the function")
 
     def _stored(self, name: str, indices: tuple[str, ...]) -> Meant:
         access = Access(name, indices)
@@ -117,39 +140,69 @@ class Body:
                 case Dim(loop) if self.loops[loop] not in indices:
                     indices.append(self.loops[loop])
                 case Dim(loop) if size != 1:
-                    refuse(
+                    raise refused(
                         self.place,
                         f"reads the diagonal of a tensor (d{loop} twice): take it beforehand",
                     )
-                case Fixed(0) | Dim() if size == 1:
-                    indices.append(self.draft.index(1))
                 case _:
-                    refuse(
-                        self.place,
-                        f"reads a tensor at '{place}': use one loop a mode, such as d0",
-                    )
+                    indices.append(self.draft.index(1))
         return tuple(indices)
 
     def _grid(self, known: Known, where: AffineMap) -> Grid:
         count = len(self.loops)
         dims = [place.position for place in where if isinstance(place, Dim)]
         if len(dims) == len(set(dims)) and not any(isinstance(p, Arithmetic) for p in where):
-            fixed = tuple(slice(None) if isinstance(p, Dim) else p.value for p in where)  # pyright: ignore
-            array = known.array[fixed]
-            array = np.transpose(array, np.argsort(dims)) if dims else array
+            fixed = tuple(p.value if isinstance(p, Fixed) else slice(None) for p in where)
+            array = np.transpose(known.array[fixed], np.argsort(dims))
             sizes = iter(array.shape)
             shape = [next(sizes) if loop in dims else 1 for loop in range(count)]
-            indices = tuple(
-                self.loops[p.position] if isinstance(p, Dim) else self.draft.index(1) for p in where
-            )
-            whole = all(
-                isinstance(p, Dim) or size == 1 for p, size in zip(where, known.array.shape)
-            )
+            whole = not any(map(_is_computed, where, known.array.shape))
+            indices = self._indices(where, known.array.shape) if whole else ()
             return Grid(array.reshape(shape), known.element, (known, indices) if whole else None)
-        loops = list(np.ogrid[tuple(slice(self.draft.sizes[loop]) for loop in self.loops)])
-        places = tuple(np.asarray(evaluate(place, loops)) for place in where)
-        array = known.array[np.broadcast_arrays(*places)]
-        return Grid(array.reshape(array.shape or (1,) * count), known.element)
+        places = [self._place_grid(place) for place in where]
+        return Grid(known.array[tuple(np.broadcast_arrays(*places))], known.element)
+
+    def _place_grid(self, place: Affine) -> Array:
+        """Return what an affine expression is at every iteration."""
+        count = len(self.loops)
+        axes = [
+            np.arange(self.draft.sizes[loop]).reshape(
+                [-1 if a == axis else 1 for a in range(count)]
+            )
+            for axis, loop in enumerate(self.loops)
+        ]
+        array = np.asarray(evaluate(place, axes))
+        return array.reshape(array.shape or (1,) * count)
+
+    def _gather(self, name: str, places: list[Array]) -> Expr:
+        """Return the elements of a tensor at constant places, by products that select them.
+
+        Windows of convolutions and unfolded tensors are read so: a mode is summed over with a
+        constant that has one 1 for every place.
+        """
+        kind = self.draft.types[name]
+        if kind.element == "i1":
+            raise refused(self.place, "reads a mask at computed places: use numbers instead")
+        indices: list[str] = []
+        chosen: list[Expr] = []
+        for mode, (place, size) in enumerate(zip(places, kind.shape, strict=True)):
+            if place.min(initial=0) < 0 or place.max(initial=0) >= size:
+                raise refused(self.place, f"reads mode {mode}, of size {size}, outside of it")
+            varying = [axis for axis, count in enumerate(place.shape) if count != 1]
+            flat = place.reshape([place.shape[axis] for axis in varying])
+            if len(varying) == 1 and np.array_equal(flat, np.arange(size)):
+                indices.append(self.loops[varying[0]])
+                continue
+            indices.append(self.draft.index(size))
+            if size != 1:
+                one = (flat[..., None] == np.arange(size)).astype(dtype_of(kind.element))
+                selected = (*(self.loops[axis] for axis in varying), indices[-1])
+                chosen.append(Access(self.draft.constant(one, kind.element), selected))
+        if len(set(indices)) < len(indices):
+            raise refused(self.place, "reads the diagonal of a tensor: take it beforehand")
+        product = chain("mul", [Access(name, tuple(indices)), *chosen])
+        inner = tuple(access.indices[-1] for access in chosen if isinstance(access, Access))
+        return Fold("sum", inner, product) if inner else product
 
     # Operations
 
@@ -170,10 +223,13 @@ class Body:
         if name not in NUMPY and name not in CASTS and name not in ("arith.cmpf", "arith.cmpi"):
             if name == "tensor.extract":
                 return self._extract(operation)
-            refuse(place, f"'{name}' has no meaning in the body of a linalg operation")
+            raise refused(place, f"'{name}' has no meaning in the body of a linalg operation")
         operands = [self.meaning(operand) for operand in operation.operands]
-        if all(isinstance(operand, Grid) for operand in operands):
-            return self._fold(operation, [o for o in operands if isinstance(o, Grid)])
+        grids = [operand for operand in operands if isinstance(operand, Grid)]
+        if len(grids) == len(operands):
+            shape = np.broadcast_shapes(*(grid.array.shape for grid in grids))
+            if math.prod(shape) <= LARGEST or name not in SYMBOLIC:
+                return self._fold(operation, grids)
         if name == "arith.select":
             return self._select(operation, operands)
         if name in ("arith.cmpf", "arith.cmpi"):
@@ -183,7 +239,9 @@ class Body:
         if any(isinstance(operand, Condition) for operand in operands):
             return self._logic(operation, operands)
         if name not in SYMBOLIC:
-            refuse(place, f"'{name}' is computed of constants only: there is no hardware for it")
+            raise refused(
+                place, f"'{name}' is computed of constants only: there is no hardware for it"
+            )
         algebra = Algebra(self.draft, place)
         return SYMBOLIC[name](algebra, *(self.expression(operand, place) for operand in operands))
 
@@ -228,14 +286,16 @@ class Body:
         if any(isinstance(operand, Condition) for operand in operands):
             left, right = (self.condition(operand, place) for operand in operands)
             if name not in ("eq", "ne"):
-                refuse(place, f"'{operation.name}' compares conditions by '{name}': use eq or ne")
+                raise refused(
+                    place, f"'{operation.name}' compares conditions by '{name}': use eq or ne"
+                )
             unlike = selection.exclusive(left, right)
             return unlike if name == "ne" else opposite(unlike)
         if name in ("true", "false"):
             return Truth(name == "true")
         left, right = (self.expression(operand, place) for operand in operands)
         if name in ("ord", "uno") or (left == right and name == "une"):
-            refuse(place, f"'{operation.name}' asks for NaN: what is computed is a number")
+            raise refused(place, f"'{operation.name}' asks for NaN: what is computed is a number")
         op = name if name in ("eq", "ne") else name[1:]
         return selection.compare(op, left, right)
 
@@ -249,9 +309,9 @@ class Body:
         assert not isinstance(operand, Grid)
         if operation.name == "arith.trunci" and element == "i1":
             return Selection(self.draft, place).compare("ne", operand, ZERO)
-        if operation.name in SAME or operation.name == "arith.trunci":
+        if operation.name in SAME:
             return operand
-        refuse(place, f"'{operation.name}' is computed of constants only: it rounds or indexes")
+        raise refused(place, f"'{operation.name}' is computed of constants only: it rounds")
 
     def _logic(self, operation: Operation, operands: list[Meant]) -> Condition:
         place = operation.location
@@ -264,7 +324,9 @@ class Body:
             case "arith.xori":
                 return Selection(self.draft, place).exclusive(left, right)
             case _:
-                refuse(place, f"'{operation.name}' computes with conditions: use and, or, xor")
+                raise refused(
+                    place, f"'{operation.name}' computes with conditions: use and, or, xor"
+                )
 
     def _extract(self, operation: Operation) -> Meant:
         source, *places = operation.operands
@@ -275,9 +337,10 @@ class Body:
         if not found:
             return self.read(source, ())
         if isinstance(known, Known) and len(grids) == len(found):
-            array = known.array[tuple(np.broadcast_arrays(*grids))]
-            return Grid(array, known.element)
-        refuse(
+            return Grid(known.array[tuple(np.broadcast_arrays(*grids))], known.element)
+        if isinstance(known, Named) and len(grids) == len(found):
+            return self._gather(known.name, grids)
+        raise refused(
             place,
             "'tensor.extract' reads elements at computed places: multiply by a matrix that "
             "selects them",

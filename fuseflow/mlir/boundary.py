@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fuseflow.mlir.modes import Piece, Places
-from fuseflow.mlir.module import Array, Encoding
+from fuseflow.mlir.module import Array
 from fuseflow.samml.errors import TensorError
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.values import Number, ValueType

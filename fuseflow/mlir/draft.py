@@ -8,7 +8,7 @@ import numpy as np
 
 from fuseflow.compiler.expr import Access, Constant, Expr, Unary, walk
 from fuseflow.mlir.conditions import Condition, renamed, renamed_condition
-from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.errors import refused
 from fuseflow.mlir.module import (
     Array,
     Complement,
@@ -64,6 +64,7 @@ class Deferred:
     body: Expr | Condition
 
 
+Groups: TypeAlias = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 Meaning: TypeAlias = Known | Blank | Named | Deferred
 
 
@@ -97,7 +98,9 @@ class Draft:
         """Enter an argument of the function."""
         kind = type_of(value, location)
         if kind.element in UNUSUAL:
-            refuse(location, f"an argument has elements of type {kind.element}: use f32 or i32")
+            raise refused(
+                location, f"an argument has elements of type {kind.element}: use f32 or i32"
+            )
         name = f"arg{len(self.arguments)}"
         self.arguments.append(name)
         self.types[name] = kind
@@ -123,7 +126,7 @@ class Draft:
     ) -> Named:
         """Add an Einsum."""
         if any(isinstance(part, Unary) and part.op == ERF for part in walk(value)):
-            refuse(
+            raise refused(
                 location,
                 "'math.erf' is computed as a part of gelu only: 0.5 * x * (1 + erf(x / sqrt(2)))",
             )
@@ -228,7 +231,7 @@ def type_of(value: Value, location: Location) -> TensorType:
         It has none that could be computed with.
     """
     if isinstance(value.type, OtherType):
-        refuse(location, f"a value of type {value.type.text}: {value.type.why}")
+        raise refused(location, f"a value of type {value.type.text}: {value.type.why}")
     return value.type
 
 

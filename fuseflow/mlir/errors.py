@@ -13,6 +13,11 @@ class MlirError(ParseError):
     """
 
 
+def refused(location: Location, why: str) -> MlirError:
+    """Return the error that says what stands at a place and why it is refused."""
+    return MlirError(f"{location}: {why}")
+
+
 def refuse(location: Location, why: str) -> NoReturn:
     """Refuse what stands at a place.
 
@@ -21,4 +26,4 @@ def refuse(location: Location, why: str) -> NoReturn:
     MlirError
         Always.
     """
-    raise MlirError(f"{location}: {why}")
+    raise refused(location, why)

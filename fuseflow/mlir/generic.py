@@ -2,18 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fuseflow.compiler.expr import Access, Binary, Expr, Unary, walk
+from fuseflow.compiler.expr import Access, Binary, Expr, Fold, Unary, walk
 from fuseflow.mlir.algebra import Algebra
-from fuseflow.mlir.body import Body, Grid, Meant
+from fuseflow.mlir.body import LARGEST, Body, Grid, Meant
 from fuseflow.mlir.conditions import Condition, both, either
 from fuseflow.mlir.draft import ERF, Deferred, Draft, Known, Meaning, Named, splat, type_of
 from fuseflow.mlir.elements import dtype_of
-from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.errors import MlirError, refused
 from fuseflow.mlir.module import Array, Location, TensorType
 from fuseflow.mlir.scalars import CASTS, FLOAT_COMPARES, INT_COMPARES, in_float64
 from fuseflow.mlir.selection import Selection
@@ -34,9 +33,6 @@ FOLDS = {
 """The fold that an operation with the previous result makes."""
 
 NUMPY_FOLDS = {"sum": np.sum, "max": np.max, "min": np.min, "and": np.all, "or": np.any}
-
-LARGEST_FOLD = 1 << 26
-"""Iterations of a reduction of constants that is computed while reading: more are left to run."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ class Generic:
         count = len(self.operation.attributes["iterator_types"])
         for loop in range(count):
             if loop not in sizes:
-                refuse(self._place, f"no operand has a mode that is loop d{loop} alone")
+                raise refused(self._place, f"no operand has a mode that is loop d{loop} alone")
         return tuple(self.draft.index(sizes[loop]) for loop in range(count))
 
     def _result(self, number: int) -> Meaning:
@@ -95,11 +91,13 @@ class Generic:
         where = self._maps[inputs + number]
         value = block.operations[-1].operands[number]
         if any(isinstance(place, Arithmetic) for place in where):
-            refuse(self._place, f"writes at '{where[0]}': use one loop a mode, such as d0")
+            raise refused(self._place, f"writes at '{where[0]}': use one loop a mode, such as d0")
         target = tuple(
             loops[place.position] if isinstance(place, Dim) else self.draft.index(1)
             for place in where
         )
+        if len(set(target)) < len(target):
+            raise refused(self._place, "writes a diagonal: use one loop a mode, such as d0")
         reduced = tuple(loop for loop in loops if loop not in target)
         if reduced:
             begin = block.arguments[inputs + number]
@@ -145,7 +143,7 @@ class Generic:
         self, body: Body, op: str, grid: Grid, first: Grid, reduced: tuple[str, ...]
     ) -> Grid | None:
         sizes = tuple(self.draft.sizes[loop] for loop in body.loops)
-        if math.prod(sizes) > LARGEST_FOLD:
+        if math.prod(sizes) > LARGEST:
             return None
         axes = tuple(axis for axis, loop in enumerate(body.loops) if loop in reduced)
         wide = np.broadcast_to(in_float64(grid.array), sizes)
@@ -199,7 +197,7 @@ class _Recurrence:
         """Return the fold, and what an iteration gives to it."""
         op, parts = self._split(value)
         if not op:
-            refuse(self.place, "a reduction that does not use its previous result")
+            raise refused(self.place, "a reduction that does not use its previous result")
         return op, parts
 
     def _split(self, value: Value) -> tuple[str, list[Meant]]:
@@ -207,14 +205,14 @@ class _Recurrence:
             return "", []
         operation = self.body.operations.get(value)
         if operation is None:
-            self._no_fold("gives an operand")
+            raise self._no_fold("gives an operand")
         if operation.name in CASTS:
             return self._split(operation.operands[0])
         if operation.name == "arith.select":
             return self._selected(operation)
         ours = [v for v in operation.operands if self._reads(v)]
         if len(ours) != 1:
-            self._no_fold(f"'{operation.name}'")
+            raise self._no_fold(f"'{operation.name}'")
         inner, parts = self._split(ours[0])
         if operation.name in ("arith.subf", "arith.subi") and ours[0] is operation.operands[0]:
             op = "sum"
@@ -224,9 +222,9 @@ class _Recurrence:
             op = FOLDS[operation.name]
             own = [self.body.meaning(v) for v in operation.operands if v is not ours[0]]
         else:
-            self._no_fold(f"'{operation.name}'")
+            raise self._no_fold(f"'{operation.name}'")
         if inner not in ("", op):
-            self._no_fold(f"'{operation.name}' of another fold")
+            raise self._no_fold(f"'{operation.name}' of another fold")
         return op, [*parts, *own]
 
     def _selected(self, operation: Operation) -> tuple[str, list[Meant]]:
@@ -234,12 +232,12 @@ class _Recurrence:
         condition, yes, no = operation.operands
         compared = self.body.operations.get(condition)
         if compared is None or compared.name not in ("arith.cmpf", "arith.cmpi"):
-            self._no_fold("'arith.select'")
+            raise self._no_fold("'arith.select'")
         names = FLOAT_COMPARES if compared.name == "arith.cmpf" else INT_COMPARES
         name = names[int(compared.attributes["predicate"])]
         left, right = compared.operands
         if {left, right} != {yes, no} or self.begin not in (yes, no) or name[1:2] not in "lg":
-            self._no_fold("'arith.select'")
+            raise self._no_fold("'arith.select'")
         larger = (name[1] == "g") == (left is yes)
         other = no if yes is self.begin else yes
         return ("max" if larger else "min"), [self.body.meaning(other)]
@@ -250,11 +248,36 @@ class _Recurrence:
         operation = self.body.operations.get(value)
         return operation is not None and any(map(self._reads, operation.operands))
 
-    def _no_fold(self, what: str) -> NoReturn:
-        refuse(
+    def _no_fold(self, what: str) -> MlirError:
+        return refused(
             self.place,
             f"a reduction by {what}: only sums, maxima and minima of the previous result are folds",
         )
+
+
+def softmax(draft: Draft, operation: Operation) -> Meaning:
+    """Read ``linalg.softmax``, which MLIR's own pass leaves alone."""
+    place = operation.location
+    kind = type_of(operation.results[0], place)
+    mode = int(operation.attributes["dimension"])
+    known = draft.values.get(operation.operands[0])
+    if isinstance(known, Known):
+        array = in_float64(known.array)
+        array = np.exp(array - array.max(mode, keepdims=True))
+        array = array / array.sum(mode, keepdims=True)
+        return Known(array.astype(dtype_of(kind.element)), kind.element)
+    loops = tuple(map(draft.index, kind.shape))
+    along = (loops[mode],)
+    rest = tuple(loop for loop in loops if loop not in along)
+    folded = replace(kind, shape=tuple(draft.sizes[loop] for loop in rest), encoding=None)
+    every = tuple(map(Dim, range(kind.rank)))
+    body = Body(draft, loops, {}, {}, place)
+    value = body.expression(body.read(operation.operands[0], every), place)
+    most = draft.compute(rest, Fold("max", along, value), folded, place)
+    power = Unary("exp", Binary("sub", value, Access(most.name, rest)))
+    part = Access(draft.compute(loops, power, kind, place).name, loops)
+    total = draft.compute(rest, Fold("sum", along, part), folded, place)
+    return draft.compute(loops, Binary("div", part, Access(total.name, rest)), kind, place)
 
 
 def store(

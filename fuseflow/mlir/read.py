@@ -8,19 +8,21 @@ import numpy as np
 
 from fuseflow.mlir.bindings import functions, parse
 from fuseflow.mlir.body import Body
-from fuseflow.mlir.draft import Blank, Draft, Known, Meaning, type_of, used_names
+from fuseflow.mlir.draft import Blank, Draft, Known, Meaning, type_of
 from fuseflow.mlir.elements import dtype_of
-from fuseflow.mlir.errors import MlirError, refuse
-from fuseflow.mlir.generic import Generic, store
+from fuseflow.mlir.errors import MlirError, refused
+from fuseflow.mlir.generic import Generic, softmax, store
 from fuseflow.mlir.module import Module
 from fuseflow.mlir.scalars import CASTS, NUMPY
-from fuseflow.mlir.syntax import Block, Dim, Function, Operation, Value
+from fuseflow.mlir.syntax import AffineMap, Block, Dim, Function, Operation, Value
+from fuseflow.mlir.tidy import tidied
 from fuseflow.mlir.views import View, meaning, named
 
 VIEWS: dict[str, Callable[[View], Meaning]] = {
     "tensor.expand_shape": View.reshape,
     "tensor.collapse_shape": View.reshape,
     "tensor.extract_slice": View.slice,
+    "tensor.insert_slice": View.insert,
     "tensor.concat": View.concat,
     "tensor.pad": View.pad,
     "tensor.cast": View.stored,
@@ -110,7 +112,9 @@ class _Reader:
         self.function = function
         self.draft = Draft()
         if len(function.blocks) != 1:
-            refuse(function.location, "a function of several blocks: control flow has no meaning")
+            raise refused(
+                function.location, "a function of several blocks: control flow has no meaning"
+            )
         self.block = function.blocks[0]
         self.used = set(_used(self.block))
 
@@ -121,17 +125,10 @@ class _Reader:
         *body, last = self.block.operations
         for operation in body:
             self._operation(operation)
+        if not last.operands:
+            raise refused(last.location, "the function returns no tensor")
         results = tuple(self._output(value, last) for value in last.operands)
-        draft = self.draft
-        kept = used_names(draft.steps, results)
-        return Module(
-            self.function.name,
-            tuple(draft.arguments),
-            results,
-            {name: kind for name, kind in draft.types.items() if name in {*kept, *draft.arguments}},
-            {name: array for name, array in draft.constants.items() if name in kept},
-            tuple(step for name, step in draft.steps.items() if name in kept),
-        )
+        return tidied(self.draft, self.function.name, results)
 
     def _output(self, value: Value, last: Operation) -> str:
         kind = type_of(value, last.location)
@@ -144,7 +141,9 @@ class _Reader:
         elif any(result in self.used for result in operation.results):
             self.draft.values[operation.results[0]] = self._meaning(operation)
         elif operation.name.partition(".")[0] in CONTROL and name != "cf.assert":
-            refuse(operation.location, f"'{name}' is control flow, which has no meaning here")
+            raise refused(
+                operation.location, f"'{name}' is control flow, which has no meaning here"
+            )
 
     def _meaning(self, operation: Operation) -> Meaning:
         name, place = operation.name, operation.location
@@ -152,10 +151,12 @@ class _Reader:
         if name == "arith.constant":
             array = operation.attributes["value"]
             if isinstance(array, str):
-                refuse(place, f"the constant '{array}' is no dense array")
+                raise refused(place, f"the constant '{array}' is no dense array")
             return Known(np.asarray(array, dtype_of(kind.element)), kind.element)
         if name == "tensor.empty":
             return Blank()
+        if name == "linalg.softmax":
+            return softmax(self.draft, operation)
         if name in VIEWS:
             return VIEWS[name](View(self.draft, operation))
         if name in ("tensor.splat", "tensor.from_elements"):
@@ -163,15 +164,15 @@ class _Reader:
         if name in NUMPY or name in CASTS or name in ("arith.cmpf", "arith.cmpi", "tensor.extract"):
             return self._elementwise(operation)
         if name.partition(".")[0] in CONTROL:
-            refuse(place, f"'{name}' is control flow, which has no meaning here")
-        refuse(place, f"'{name}' has no meaning here: use linalg on tensors")
+            raise refused(place, f"'{name}' is control flow, which has no meaning here")
+        raise refused(place, f"'{name}' has no meaning here: use linalg on tensors")
 
     def _elements(self, operation: Operation) -> Meaning:
         kind = type_of(operation.results[0], operation.location)
         parts = [meaning(self.draft, part, operation.location) for part in operation.operands]
         arrays = [part.array for part in parts if isinstance(part, Known)]
         if len(arrays) < len(parts):
-            refuse(operation.location, f"'{operation.name}' of what is no constant")
+            raise refused(operation.location, f"'{operation.name}' of what is no constant")
         if operation.name == "tensor.splat":
             return Known(np.broadcast_to(arrays[0], kind.shape), kind.element)
         return Known(np.array(arrays).reshape(kind.shape), kind.element)
@@ -181,7 +182,7 @@ class _Reader:
         kind = type_of(operation.results[0], operation.location)
         loops = tuple(map(self.draft.index, kind.shape))
         every = tuple(map(Dim, range(kind.rank)))
-        operands = {
+        operands: dict[Value, tuple[Value, AffineMap]] = {
             value: (value, every if type_of(value, operation.location).rank else ())
             for value in operation.operands
         }

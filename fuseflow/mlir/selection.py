@@ -20,7 +20,7 @@ from fuseflow.mlir.conditions import (
     opposite,
 )
 from fuseflow.mlir.draft import Draft
-from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.errors import refused
 from fuseflow.mlir.module import Location, TensorType
 
 
@@ -94,7 +94,7 @@ class Selection:
                     return Unary("abs", x)
                 case _:
                     pass
-        refuse(
+        raise refused(
             self.location,
             "'arith.select' by a comparison of computed values that is no relu, maximum, minimum "
             "or magnitude: select by a mask that is an argument or a constant",
@@ -181,7 +181,7 @@ class Selection:
             case Some(indices, inner):
                 return Fold("max", indices, self.number(inner))
             case Compare(_, _, _):
-                refuse(
+                raise refused(
                     self.location,
                     "a comparison of computed values is stored as a tensor: compare arguments "
                     "with 0 or constants only",

@@ -1,18 +1,18 @@
 """Operations that move elements: reshapes, slices, concatenations and changes of storage."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from fuseflow.compiler.expr import Access
 from fuseflow.mlir.conditions import Condition
-from fuseflow.mlir.draft import Blank, Deferred, Draft, Known, Meaning, Named, type_of
-from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.draft import Blank, Deferred, Draft, Groups, Known, Meaning, Named, type_of
+from fuseflow.mlir.elements import dtype_of
+from fuseflow.mlir.errors import refused
 from fuseflow.mlir.module import Concat, Location, Reshape, Slice, TensorType
 from fuseflow.mlir.selection import Selection
 from fuseflow.mlir.syntax import Operation, Value
-
-Groups = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -44,30 +44,71 @@ class View:
         source = self._source()
         groups: list[list[int]] = self.operation.attributes["reassociation"]
         expands = self.operation.name == "tensor.expand_shape"
-        one = len(groups)
         pairs = tuple(
             ((mode,), tuple(group)) if expands else (tuple(group), (mode,))
             for mode, group in enumerate(groups)
         )
-        if one == 0:
+        if not groups:
             rank = max(self._kind.rank, type_of(self.operation.operands[0], self._place).rank)
             pairs = (((), tuple(range(rank))) if expands else (tuple(range(rank)), ()),)
         return reshaped(self.draft, source, pairs, self._kind, self._place)
 
+    def _bounds(self, operands: int) -> tuple[list[int], list[int], list[int]]:
+        """Return offsets, sizes and strides, which only constants give."""
+        if len(self.operation.operands) > operands:
+            raise refused(
+                self._place, f"'{self.operation.name}' at computed places: use constant offsets"
+            )
+        attributes = self.operation.attributes
+        names = ("static_offsets", "static_sizes", "static_strides")
+        offsets, sizes, strides = (list(map(int, attributes[name])) for name in names)
+        return offsets, sizes, strides
+
     def slice(self) -> Meaning:
         """Read ``tensor.extract_slice``."""
-        attributes = self.operation.attributes
-        if len(self.operation.operands) > 1:
-            refuse(self._place, "a slice at computed offsets: use constant offsets and sizes")
-        return sliced(
-            self.draft,
-            self._source(),
-            attributes["static_offsets"],
-            attributes["static_sizes"],
-            attributes["static_strides"],
-            self._kind,
-            self._place,
+        offsets, sizes, strides = map(tuple, self._bounds(1))
+        bounds = Bounds(offsets, sizes, strides)
+        return sliced(self.draft, self._source(), bounds, self._kind, self._place)
+
+    def insert(self) -> Meaning:
+        """Read ``tensor.insert_slice``: a concatenation of what stands around it, mode by mode."""
+        offsets, sizes, strides = self._bounds(2)
+        kind, place = self._kind, self._place
+        if any(stride != 1 for stride in strides):
+            raise refused(place, "'tensor.insert_slice' with a stride: concatenate and reshape")
+        part, into = (meaning(self.draft, value, place) for value in self.operation.operands)
+        own = type_of(self.operation.operands[0], place)
+        if own.rank != kind.rank:
+            whole = replace(own, shape=tuple(sizes), encoding=None)
+            groups = tuple((b, a) for a, b in _dropping(whole.shape, own.shape))
+            part = reshaped(self.draft, part, groups, whole, place)
+        if isinstance(into, Blank):
+            # What is undefined may as well be 0.
+            zero = np.zeros((), dtype_of(kind.element))
+            into = Known(np.broadcast_to(zero, kind.shape), kind.element)
+        return self._insert(part, into, kind, offsets, sizes)
+
+    def _insert(
+        self, part: Meaning, into: Meaning, kind: TensorType, offsets: list[int], sizes: list[int]
+    ) -> Meaning:
+        wide = [mode for mode, size in enumerate(sizes) if size != kind.shape[mode]]
+        if not wide:
+            return part
+        mode, draft, place = wide[0], self.draft, self._place
+        ends = (0, offsets[mode], offsets[mode] + sizes[mode], kind.shape[mode])
+        rows = [_along(kind, mode, begin, end) for begin, end in pairwise(ends)]
+        before, middle, after = (
+            sliced(draft, into, bounds, replace(kind, shape=bounds.sizes, encoding=None), place)
+            if bounds.sizes[mode]
+            else None
+            for bounds in rows
         )
+        assert middle is not None
+        inner = replace(kind, shape=rows[1].sizes, encoding=None)
+        # The modes that are left are narrower than the slab still.
+        new = self._insert(part, middle, inner, offsets, sizes)
+        parts = [found for found in (before, new, after) if found is not None]
+        return concatenated(draft, parts, mode, kind, place)
 
     def concat(self) -> Meaning:
         """Read ``tensor.concat``."""
@@ -79,18 +120,20 @@ class View:
         """Read ``tensor.pad`` with a constant: constants in front and behind, mode by mode."""
         attributes, block = self.operation.attributes, self.operation.blocks[0]
         found = self.draft.values.get(block.operations[-1].operands[0])
-        if len(self.operation.operands) > 1 or not isinstance(found, Known):
-            refuse(self._place, "padding with a computed value or width: use constants")
+        padded, *widths = self.operation.operands
+        if widths or not isinstance(found, Known):
+            raise refused(self._place, "padding with a computed value or width: use constants")
         part = self._source()
-        shape = list(type_of(self.operation.operands[0], self._place).shape)
+        shape = list(type_of(padded, self._place).shape)
         for mode, (low, high) in enumerate(
             zip(attributes["static_low"], attributes["static_high"], strict=True)
         ):
-            parts = [part]
-            for width, at in ((low, 0), (high, len(parts) + 1)):
-                if width:
-                    edge = [*shape[:mode], width, *shape[mode + 1 :]]
-                    parts.insert(at, Known(np.broadcast_to(found.array, edge), found.element))
+            edges: list[list[Meaning]] = []
+            for width in (low, high):
+                edge = (*shape[:mode], width, *shape[mode + 1 :])
+                known = Known(np.broadcast_to(found.array, edge), found.element)
+                edges.append([known] if width else [])
+            parts = [*edges[0], part, *edges[1]]
             shape[mode] += low + high
             if len(parts) > 1:
                 kind = replace(self._kind, shape=tuple(shape))
@@ -104,7 +147,7 @@ class View:
             return source
         have = self.draft.types[source.name]
         if kind.shape != have.shape:
-            refuse(self._place, f"a cast from shape {have.shape} to {kind.shape}")
+            raise refused(self._place, f"a cast from shape {have.shape} to {kind.shape}")
         if have.encoding == kind.encoding or kind.encoding is None:
             return source
         if source.name in self.draft.steps and have.encoding is None:
@@ -124,7 +167,7 @@ def meaning(draft: Draft, value: Value, place: Location) -> Meaning:
     """
     found = draft.values.get(value)
     if found is None:
-        refuse(place, "reads a value that the function does not compute")
+        raise refused(place, "reads a value that the function does not compute")
     return found
 
 
@@ -139,7 +182,7 @@ def named(draft: Draft, source: Meaning, kind: TensorType, place: Location) -> s
             value = Selection(draft, place).number(body) if isinstance(body, Condition) else body
             return draft.compute(indices, value, kind, place).name
         case Blank():
-            refuse(place, "reads what 'tensor.empty' leaves undefined: fill it first")
+            raise refused(place, "reads what 'tensor.empty' leaves undefined: fill it first")
 
 
 def reshaped(
@@ -184,38 +227,79 @@ def _before(draft: Draft, source: Meaning, groups: Groups, kind: TensorType) -> 
     return kind
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """A part of every mode: offsets, sizes and strides."""
+
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """What NumPy reads."""
+        parts = zip(self.offsets, self.sizes, self.strides, strict=True)
+        return tuple(slice(o, o + (n - 1) * s + 1, s) for o, n, s in parts)
+
+
+def _along(kind: TensorType, mode: int, begin: int, end: int) -> Bounds:
+    """Return a range of one mode."""
+    offsets = tuple(begin if at == mode else 0 for at in range(kind.rank))
+    sizes = tuple(end - begin if at == mode else size for at, size in enumerate(kind.shape))
+    return Bounds(offsets, sizes, (1,) * kind.rank)
+
+
 def sliced(
-    draft: Draft,
-    source: Meaning,
-    offsets: list[int],
-    sizes: list[int],
-    strides: list[int],
-    kind: TensorType,
-    place: Location,
+    draft: Draft, source: Meaning, bounds: Bounds, kind: TensorType, place: Location
 ) -> Meaning:
     """Return a part of every mode; modes of size 1 that the type lacks are dropped."""
-    whole = replace(kind, shape=tuple(sizes), encoding=None)
+    whole = replace(kind, shape=bounds.sizes, encoding=None)
     match source:
         case Blank():
             return source
         case Known(array, element):
-            parts = tuple(
-                slice(offset, offset + (size - 1) * stride + 1, stride)
-                for offset, size, stride in zip(offsets, sizes, strides, strict=True)
-            )
-            return Known(array[parts].reshape(kind.shape), element)
+            return Known(array[bounds.slices].reshape(kind.shape), element)
         case Named(name):
             before = draft.types[name]
         case Deferred(indices):
             before = replace(kind, shape=tuple(draft.sizes[i] for i in indices), encoding=None)
     found: Meaning = source
     if before.shape != whole.shape:
-        target = draft.target(kind if kind.rank == whole.rank else whole)
-        bounds = tuple(offsets), tuple(sizes), tuple(strides)
-        found = draft.add(Slice(target, named(draft, source, before, place), *bounds, place))
+        name = named(draft, source, before, place)
+        part = _whole_parts(draft, name, bounds, whole, place)
+        target = None if part else draft.target(kind if kind.rank == whole.rank else whole)
+        cut = (bounds.offsets, bounds.sizes, bounds.strides)
+        found = part or draft.add(Slice(str(target), name, *cut, place))
     if kind.rank == whole.rank:
         return found
     return reshaped(draft, found, _dropping(whole.shape, kind.shape), kind, place)
+
+
+def _whole_parts(
+    draft: Draft, name: str, bounds: Bounds, kind: TensorType, place: Location
+) -> Meaning | None:
+    """Return a slice of a concatenation that is some of its parts, as those parts."""
+    step = draft.steps.get(name)
+    if not isinstance(step, Concat):
+        return None
+    mode, chosen, at = step.mode, list[Meaning](), 0
+    begin = bounds.offsets[mode]
+    end = begin + bounds.sizes[mode]
+    if _along(draft.types[name], mode, begin, end) != bounds:
+        return None
+    for part in step.sources:
+        size = draft.types[part].shape[mode]
+        if begin < at + size and at < end:
+            constant = draft.constants.get(part)
+            element = draft.types[part].element
+            known = None if constant is None else Known(constant, element)
+            low, high = max(begin, at), min(end, at + size)
+            cut = _along(draft.types[part], mode, low - at, high - at)
+            if high - low < size and known is None:
+                return None
+            chosen.append(Named(part) if known is None else Known(known.array[cut.slices], element))
+        at += size
+    return chosen[0] if len(chosen) == 1 else concatenated(draft, chosen, mode, kind, place)
 
 
 def _dropping(wide: tuple[int, ...], narrow: tuple[int, ...]) -> Groups:
@@ -245,5 +329,10 @@ def concatenated(
             shape = tuple(draft.sizes[index] for index in part.indices)
             names.append(named(draft, part, replace(kind, shape=shape, encoding=None), place))
         else:
-            names.append(named(draft, part, kind, place))
+            name = named(draft, part, kind, place)
+            step = draft.steps.get(name)
+            if isinstance(step, Concat) and step.mode == mode:
+                names += step.sources
+            else:
+                names.append(name)
     return draft.add(Concat(draft.target(kind), tuple(names), mode, place))

@@ -12,9 +12,9 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Graph, Node
 from torch.fx.node import map_arg
 
+from fuseflow.mlir.bindings import SCOPE
 from fuseflow.torch.arguments import Argument
 from fuseflow.torch.errors import ExportError, is_users
-from fuseflow.mlir.bindings import SCOPE
 from fuseflow.torch.scope import scope_of
 from fuseflow.torch.untyped import operators, sparsity_encoding
 
