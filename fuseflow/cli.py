@@ -1,4 +1,4 @@
-"""The command line: compile, run, generate, verify, table, explore, compare, doctor.
+"""The command line: compile, run, generate, verify, table, explore, analyze, compare, doctor.
 
 Every command takes ``--json FILE`` (``-`` is standard output).  What a user can do wrong is
 reported in one line on standard error with exit code 1; nothing is left half-written.
@@ -131,6 +131,31 @@ Count = Annotated[
     int, typer.Option("--count", metavar="N", min=1, help="How many candidates to compare.")
 ]
 Simulate = Annotated[bool, typer.Option("--simulate", help="Run every candidate on the models.")]
+Analyzed = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[EXPR|PROGRAM.ff|MODEL|GRAPH.gv]",
+        help="What to analyze; or give it as --model.",
+    ),
+]
+ModelFile = Annotated[
+    str | None, typer.Option("--model", metavar="FILE", help="The same as the argument.")
+]
+MetricName = Annotated[
+    str,
+    typer.Option(
+        "--metric",
+        metavar="memory_bandwidth|flops|tokens|cycles",
+        help="What statements are sorted by, and the bottleneck is told of.",
+    ),
+]
+Measured = Annotated[
+    bool | None,
+    typer.Option(
+        "--simulate/--no-simulate",
+        help="Run on the cycle model, beside what is expected; by default where all data is given.",
+    ),
+]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write figures as JSON; - is stdout.")
 ]
@@ -357,6 +382,39 @@ def explore(
     with progress("comparing"):
         found = explore_program(prepared, orders=orders, count=count, simulate=simulate)
     report(json_, exploration_figures(found), str(found))
+
+
+@app.command()
+@_reports_errors
+@takes_options
+def analyze(
+    expression: Analyzed = None,
+    *,
+    options: "Options",
+    model: ModelFile = None,
+    metric: MetricName = "memory_bandwidth",
+    simulate: Measured = None,
+    json_: Json = None,
+) -> None:
+    """Say what every statement moves and computes, and what bounds every region."""
+    from fuseflow.analysis import Metric, analyse, simulated
+    from fuseflow.analysis_figures import analysis_figures, analysis_text
+    from fuseflow.figures import report
+
+    source = expression or model
+    if source is None or (expression and model):
+        raise ParseError("analyze takes one of EXPR and --model FILE")
+    by = Metric.parse(metric)
+    compiled = options.compile(source)
+    if simulate:
+        compiled.check_data()
+    run = None
+    if simulate or (simulate is None and not compiled.missing):
+        with progress("running the model"):
+            run = simulated(compiled.program)
+    with progress("analyzing"):
+        found = analyse(compiled.program, by, run)
+    report(json_, analysis_figures(found), analysis_text(found))
 
 
 @app.command()

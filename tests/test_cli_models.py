@@ -1,6 +1,7 @@
 """Files of models in the place of expressions: what commands make of them, and mistakes."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -232,7 +233,7 @@ def test_nothing_is_written_where_a_model_cannot_be_compiled(folder: Path) -> No
 
 
 def test_models_need_an_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "torch_mlir", None)
+    monkeypatch.setitem(sys.modules, "torch_mlir.ir", None)
     assert "pip install 'fuseflow[torch]'" in fail("compile", "layer.mlir", "-o", "graph")
 
 
