@@ -1,16 +1,18 @@
 """From the options of a command and the file of a model to a program."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fuseflow.mlir.boundary import Coordinates, Data
-from fuseflow.mlir.module import TensorType
 from fuseflow.model import Function, PreparedModel
 from fuseflow.model_files import open_model
 from fuseflow.option_values import pairs, real, share
 from fuseflow.progress import progress
 from fuseflow.samml.errors import LoweringError, ParseError, TensorError
+from fuseflow.tensor.entries import Entries
+from fuseflow.tensor.files import read_entries
 
 if TYPE_CHECKING:
     from fuseflow.options import Options
@@ -30,13 +32,15 @@ def prepare_model(options: "Options", path: str) -> PreparedModel:
     ):
         if given:
             raise ParseError(f"{option} is for statements, '{path}' is a model: leave it out")
+    files = pairs("--tensor", options.tensors)
+    inputs = data = None
+    if path.endswith(".pt") and options.trust_pickle and files:
+        inputs = {name: _read_input(options, name, text) for name, text in files}
     with progress("opening the model"):
-        function = open_model(path, trust_pickle=options.trust_pickle)
-    with progress("reading the data"):
-        data = {
-            name: _read(options, function, name, text)
-            for name, text in pairs("--tensor", options.tensors)
-        }
+        function = open_model(path, inputs, trust_pickle=options.trust_pickle)
+    if inputs is None:
+        with progress("reading the data"):
+            data = {name: _read(options, function, name, text) for name, text in files}
     with progress("preparing the model"):
         return function.prepare(
             data,
@@ -74,23 +78,35 @@ def _formats(options: "Options", function: Function, path: str) -> dict[str, Any
     return {**found, **dict(pairs("--format", named))}
 
 
+def _read_input(options: "Options", name: str, text: str) -> Data:
+    """Read an example input, whose file alone tells its shape; compressed ones are sparse."""
+    number = real(text)
+    if number is not None:
+        return np.asarray(number)
+    entries = _entries(options, name, text, read_entries(text, None))
+    if len(entries.values) < math.prod(entries.shape):
+        return Coordinates(entries.coords, entries.values, entries.shape)
+    return entries.values.reshape(entries.shape)
+
+
 def _read(options: "Options", function: Function, name: str, text: str) -> Data:
     kind = function.arguments.get(name)
     if kind is None:
         known = ", ".join(function.arguments)
         raise TensorError(f"--tensor {name}={text}: the model has no such argument, only {known}")
     number = real(text) if kind.rank == 0 else None
-    return _read_file(options, kind, name, text) if number is None else np.asarray(number)
-
-
-def _read_file(options: "Options", kind: TensorType, name: str, path: str) -> Data:
-    from fuseflow.tensor.files import read_entries
-
-    # Such a file need not tell its shape, and then says less than the function.
-    entries = read_entries(path, kind.rank, kind.shape if path.endswith(".tns") else None)
-    if entries.fill:
-        raise TensorError(f"argument '{name}': '{path}' has fill {entries.fill}, a model knows 0")
-    entries = entries.ordered(name, range(kind.rank), sum_duplicates=options.sum_duplicates)
+    if number is not None:
+        return np.asarray(number)
+    # A .tns file need not tell its shape, and then says less than the function.
+    shape = kind.shape if text.endswith(".tns") else None
+    entries = _entries(options, name, text, read_entries(text, kind.rank, shape))
     if kind.rank == 0:
         return np.asarray(entries.values.sum())
     return Coordinates(entries.coords, entries.values, entries.shape)
+
+
+def _entries(options: "Options", name: str, path: str, entries: Entries) -> Entries:
+    if entries.fill:
+        raise TensorError(f"argument '{name}': '{path}' has fill {entries.fill}, a model knows 0")
+    order = range(len(entries.shape))
+    return entries.ordered(name, order, sum_duplicates=options.sum_duplicates)

@@ -7,7 +7,7 @@ from fuseflow.samml.errors import ToolError
 
 try:
     from fuseflow.torch.arguments import Argument
-    from fuseflow.torch.compiling import compile, function_of
+    from fuseflow.torch.compiling import compile, example_inputs, function_of
     from fuseflow.torch.errors import ExportError
     from fuseflow.torch.export import Exported, export
 except ModuleNotFoundError as _error:
@@ -15,4 +15,4 @@ except ModuleNotFoundError as _error:
         f"PyTorch models need torch and torch-mlir ({_error}): pip install 'fuseflow[torch]'"
     ) from None
 
-__all__ = ["Argument", "ExportError", "Exported", "compile", "export", "function_of"]
+__all__ = ["Argument", "ExportError", "Exported", "compile", "example_inputs", "export", "function_of"]

@@ -94,3 +94,22 @@ def data_of(tensor: torch.Tensor) -> Data:
         return tensor.numpy()
     stored = tensor.to_sparse_coo().coalesce()
     return Coordinates(stored.indices().T.numpy(), stored.values().numpy(), tuple(tensor.shape))
+
+
+def example_inputs(model: torch.nn.Module, data: Mapping[str, Data]) -> dict[str, torch.Tensor]:
+    """Return data as inputs of a model; what has coordinates becomes a sparse tensor.
+
+    Floating-point numbers take the type of the model's first floating-point parameter.
+    """
+    kinds = (each.dtype for each in model.parameters() if each.dtype.is_floating_point)
+    kind = next(kinds, torch.get_default_dtype())
+    return {name: _tensor(each, kind) for name, each in data.items()}
+
+
+def _tensor(data: Data, kind: torch.dtype) -> torch.Tensor:
+    if isinstance(data, Coordinates):
+        values = torch.as_tensor(data.values).to(kind)
+        rows = torch.as_tensor(data.rows.T)
+        return torch.sparse_coo_tensor(rows, values, data.shape).coalesce()
+    tensor = torch.as_tensor(data)
+    return tensor.to(kind) if tensor.is_floating_point() else tensor
