@@ -126,7 +126,13 @@ class Program:
         found = (kernel.lowered for kernel in self.kernels)
         return tuple(each.forecast for each in found if isinstance(each, Lowered))
 
-    def run(self, tensors: Mapping[str, Tensor] | None = None, *, trace: bool = False) -> RunResult:
+    def run(
+        self,
+        tensors: Mapping[str, Tensor] | None = None,
+        *,
+        trace: bool = False,
+        closed_form: bool | None = None,
+    ) -> RunResult:
         """Run on the golden model and the cycle model, and compare the two and the truth.
 
         Parameters
@@ -135,6 +141,10 @@ class Program:
             Other operands than the program's own.
         trace : bool
             Keep every token of every edge, for `RunResult.write_trace` and `RunResult.stalls`.
+        closed_form : bool or None
+            Skip the iterations of loops in which the state of the cycle model repeats, which
+            changes no figure (docs/rfcs/0010-closed-form-runs.md); None: in graphs that are
+            expected to fire often, and not while they are traced.
 
         Raises
         ------
@@ -146,9 +156,15 @@ class Program:
             Golden meaning, cycle model and dense evaluation do not agree.
         """
         shelf = self._complete(tensors)
-        return self._run(shelf, lambda kernel: kernel.run(shelf, trace=trace), lambda run: run)[1]
+        return self._run(
+            shelf,
+            lambda kernel: kernel.run(shelf, trace=trace, closed_form=closed_form),
+            lambda run: run,
+        )[1]
 
-    def measure(self, tensors: Mapping[str, Tensor] | None = None) -> RunResult:
+    def measure(
+        self, tensors: Mapping[str, Tensor] | None = None, *, closed_form: bool | None = None
+    ) -> RunResult:
         """Run on the cycle model alone: the golden meaning keeps every stream in memory.
 
         No value is checked; compare the results with those of a checked run.
@@ -157,6 +173,8 @@ class Program:
         ----------
         tensors : mapping of str to Tensor, optional
             Other operands than the program's own.
+        closed_form : bool or None
+            See `run`.
 
         Raises
         ------
@@ -166,7 +184,7 @@ class Program:
         shelf = self._complete(tensors)
         runs: list[KernelRun] = []
         for kernel in self.kernels:
-            runs.append(kernel.measure(shelf))
+            runs.append(kernel.measure(shelf, closed_form=closed_form))
             shelf.tensors |= runs[-1].results
         return RunResult(
             regions=tuple(runs),

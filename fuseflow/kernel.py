@@ -8,24 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fuseflow.closed import Meant, corrected, is_closed
 from fuseflow.compiler import Access, Lowered, Statement, Truth
 from fuseflow.compiler.expr import masks_of
 from fuseflow.judge import dense, judge, truth_of
 from fuseflow.outcome import ConversionStep, KernelRun, KernelVerify, Seconds
-from fuseflow.samml.errors import CapacityError, TensorError, VerificationError
+from fuseflow.samml.errors import CapacityError, SimulationError, TensorError, VerificationError
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph, Role
 from fuseflow.samml.image import TensorImage
-from fuseflow.samml.units import flatten
+from fuseflow.samml.units import UnitGraph, flatten
 from fuseflow.tensor import Tensor
 from fuseflow.tensor.conversion import Conversion
 
 if TYPE_CHECKING:
     from fuseflow.interchange import Imported, Signature
+    from sim_models.periods.skip import ClosedForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +132,9 @@ class Kernel:
         """The tensors that it stores."""
         return tuple(target.tensor for target in self.lowered.targets)
 
-    def run(self, shelf: Shelf, *, trace: bool = False) -> KernelRun:
+    def run(
+        self, shelf: Shelf, *, trace: bool = False, closed_form: bool | None = None
+    ) -> KernelRun:
         """Run on the golden model and the cycle model, and compare the two and the truth.
 
         Parameters
@@ -139,6 +143,8 @@ class Kernel:
             Holds the operands.
         trace : bool
             Keep every token of every edge.
+        closed_form : bool or None
+            See `fuseflow.api.Program.run`.
 
         Raises
         ------
@@ -149,20 +155,36 @@ class Kernel:
         VerificationError
             Golden meaning, cycle model and dense evaluation do not agree.
         """
-        return self._run(self._operands(shelf), shelf, trace=trace)
+        return self._run(self._operands(shelf), shelf, trace=trace, closed_form=closed_form)
 
-    def _run(self, operands: Operands, shelf: Shelf, *, trace: bool = False) -> KernelRun:
+    def _run(
+        self,
+        operands: Operands,
+        shelf: Shelf,
+        *,
+        trace: bool = False,
+        closed_form: bool | None = False,
+    ) -> KernelRun:
         from sim_models.cycle.simulate import simulate
 
+        if trace and closed_form:
+            raise SimulationError("a traced run keeps every token: run it without closed_form")
         images = operands.images
-        meant, overflow = self._golden(operands)
+        golden = self._golden(operands, closed=not trace and is_closed(self.lowered, closed_form))
+        meant, overflow = self._tensors(golden.outputs), golden.flags.overflow
+        form = golden.form(closed_form)
         shapes = {name: tensor.shape for name, tensor in meant.items()}
         units = flatten(self._fitted(operands, meant))
         started = time.perf_counter()
-        model = simulate(units, images, shapes, trace=trace)
+        model = simulate(units, images, shapes, trace=trace, digests=form is None, closed=form)
         seconds = Seconds(model=time.perf_counter() - started)
+        wrong: frozenset[str] = frozenset()
+        if model.skipped:
+            model, wrong = corrected(units, model, golden)
         stored = self._tensors(model.outputs)
-        differing = [name for name in stored if not _same(stored[name], meant[name])]
+        differing = [
+            name for name in stored if name in wrong or not _same(stored[name], meant[name])
+        ]
         if differing or model.flags.overflow != overflow:
             names = ", ".join(differing or stored)
             raise VerificationError(
@@ -178,8 +200,8 @@ class Kernel:
         return KernelRun(
             name=self.name,
             results=results,
-            ideal=simulate(units, images, shapes, ideal="unlimited").cycles,
-            ideal_banks=simulate(units, images, shapes, ideal="banks").cycles,
+            ideal=self._ideal(units, images, shapes, "unlimited", form),
+            ideal_banks=self._ideal(units, images, shapes, "banks", form),
             verdicts=verdicts,
             conversions=(*operands.steps, *steps),
             seconds=seconds,
@@ -188,15 +210,30 @@ class Kernel:
             truths=truths,
         )
 
-    def measure(self, shelf: Shelf) -> KernelRun:
+    def _ideal(
+        self,
+        units: UnitGraph,
+        images: Mapping[str, TensorImage],
+        shapes: Mapping[str, tuple[int, ...]],
+        ideal: Literal["unlimited", "banks"],
+        form: ClosedForm | None,
+    ) -> int:
+        from sim_models.cycle.simulate import simulate
+
+        return simulate(units, images, shapes, ideal=ideal, digests=False, closed=form).cycles
+
+    def measure(self, shelf: Shelf, *, closed_form: bool | None = None) -> KernelRun:
         """Run on the cycle model alone, for cycles of runs that are too large for the golden one.
 
-        No value is checked, and the ideal cycles are 0.
+        No value is checked, and the ideal cycles are 0. Where periods were skipped, the values
+        are golden ones.
 
         Parameters
         ----------
         shelf : Shelf
             Holds the operands.
+        closed_form : bool or None
+            See `fuseflow.api.Program.run`.
 
         Raises
         ------
@@ -209,7 +246,14 @@ class Kernel:
         graph = self._with_room(self._volumes(operands), self._needs(operands))
         units = flatten(graph)
         started = time.perf_counter()
-        model = simulate(units, operands.images, self._shapes(operands), digests=False)
+        golden, form = None, None
+        if is_closed(self.lowered, closed_form):
+            golden = self._golden(operands, closed=True)
+            form = golden.form(closed_form)
+        shapes = self._shapes(operands)
+        model = simulate(units, operands.images, shapes, digests=False, closed=form)
+        if golden is not None and model.skipped:
+            model, _ = corrected(units, model, golden)
         seconds = Seconds(model=time.perf_counter() - started)
         results, steps = self._wanted(self._tensors(model.outputs), shelf)
         conversions = (*operands.steps, *steps)
@@ -265,7 +309,8 @@ class Kernel:
         roomy = self._with_room(self._volumes(operands), self._needs(operands))
         if roomy == self.graph and not store:
             return roomy
-        meant, _ = self._golden(operands)
+        found = self._golden(operands, closed=is_closed(self.lowered, None))
+        meant = self._tensors(found.outputs)
         graph = self._fitted(operands, meant)
         shelf.tensors |= self._wanted(meant, shelf)[0]
         return graph
@@ -348,16 +393,16 @@ class Kernel:
                     "compile with larger dims and capacities"
                 )
 
-    def _golden(self, operands: Operands) -> tuple[dict[str, Tensor], bool]:
-        """Return the golden results, however large, and whether an operation wrapped."""
-        from sim_models import golden
+    def _golden(self, operands: Operands, *, closed: bool) -> Meant:
+        """Return the golden results, however large; of large runs in slices."""
+        from sim_models import golden, sliced
 
-        meant = golden.evaluate(
-            self._with_room(self._volumes(operands), self._needs(operands)),
-            operands.images,
-            self._shapes(operands),
-        )
-        return self._tensors(meant.outputs), meant.flags.overflow
+        graph = self._with_room(self._volumes(operands), self._needs(operands))
+        shapes = self._shapes(operands)
+        if closed:
+            return Meant.of(sliced.evaluate(graph, operands.images, shapes))
+        meant = golden.evaluate(graph, operands.images, shapes)
+        return Meant(meant.outputs, meant.flags)
 
     def _wanted(
         self, stored: Mapping[str, Tensor], shelf: Shelf

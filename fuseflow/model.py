@@ -8,12 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from fuseflow.api import Prepared, Program, prepare
 from fuseflow.mlir.boundary import Coordinates, Data
@@ -24,6 +23,7 @@ from fuseflow.samml.errors import LoweringError, TensorError
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.values import FP32, INT32, VALUE_TYPES, ValueType, value_type
 from fuseflow.tensor import Tensor
+from fuseflow.tensor.untyped import sparse
 
 _FLOATS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "f64": "fp32"}
 _INTEGERS = {"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int32"}
@@ -128,7 +128,7 @@ class Function:
         value = value_type(value) if isinstance(value, str) else value or self.value
         self._check_scopes(regions or ())
         known = {**self.data, **{name: as_data(name, each) for name, each in (data or {}).items()}}
-        self._check(known)
+        self.check(known)
         chosen = self._formats(formats or {})
         self._check_densities(densities or {})
         sources = {self.names.get(name, name): name for name in self.module.types}
@@ -139,7 +139,7 @@ class Function:
             regions,
         )
         program = linked.program
-        tensors = self._tensors(linked, known, value)
+        tensors = self.tensors(linked, known, value)
         given = {each.name for each in tensors}
         stored = {each.name: each.format for each in linked.inputs if each.name not in given}
         results = {name: form for name, form in chosen.items() if name in program.results}
@@ -190,7 +190,13 @@ class Function:
             for name, form in formats.items()
         }
 
-    def _check(self, data: Mapping[str, Data]) -> None:
+    def check(self, data: Mapping[str, Data]) -> None:
+        """Check the names and shapes of arguments.
+
+        Raises
+        ------
+        TensorError
+        """
         shapes = {name: kind.shape for name, kind in self.arguments.items()}
         for name, each in data.items():
             if name not in shapes:
@@ -201,8 +207,14 @@ class Function:
                     f"{shapes[name]}: give that shape, or export the model for this one"
                 )
 
-    def _tensors(self, linked: Linked, data: Mapping[str, Data], value: ValueType) -> list[Tensor]:
-        """Store what is known of the operands of a program."""
+    def tensors(self, linked: Linked, data: Mapping[str, Data], value: ValueType) -> list[Tensor]:
+        """Store what is known of the operands of a program.
+
+        Raises
+        ------
+        TensorError
+            An element is not finite.
+        """
         found: list[Tensor] = []
         for each in linked.inputs:
             known = data.get(self.names.get(each.source, each.source), each.constant)
@@ -364,9 +376,8 @@ class Model:
         given = {
             name: as_data(name, each) for name, each in zip(function.inputs, inputs, strict=True)
         }
-        function._check(given)
-        called = replace(function, data=given)
-        tensors = called._tensors(self.source.linked, given, self.source.value)
+        function.check(given)
+        tensors = function.tensors(self.source.linked, given, self.source.value)
         return {each.name: each for each in tensors}
 
 
@@ -384,7 +395,7 @@ def as_data(name: str, value: Any) -> Data:
         case Tensor():
             rows, numbers = value.entries()
             return Coordinates(rows, numbers, value.shape)
-        case _ if scipy.sparse.issparse(value):
+        case _ if sparse.issparse(value):
             matrix = value.tocoo()
             rows = np.stack([matrix.row, matrix.col], axis=1).astype(np.int64)
             return Coordinates(rows, matrix.data, matrix.shape)

@@ -18,7 +18,7 @@ from fuseflow.tensor.conversion import Conversion, ConversionCost
 
 if TYPE_CHECKING:
     from fuseflow.traces import Stalls
-    from sim_models.cycle.result import CycleResult
+    from sim_models.cycle.result import CycleResult, Skipped
 
 Part = TypeVar("Part")
 
@@ -117,6 +117,11 @@ class KernelRun:
     model: CycleResult
     units: UnitGraph
     truths: dict[str, Truth | None]
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The loops of which iterations were skipped (docs/rfcs/0010-closed-form-runs.md)."""
+        return self.model.skipped
 
     @property
     def result(self) -> Tensor:

@@ -80,7 +80,7 @@ def generate(graph: Graph, directory: Path | str, *, gated: bool = False) -> Bun
     OutputError
         The directory holds something that is not an earlier bundle.
     GraphError
-        The graph is ill-formed, never ends, has an operation without RTL, or two of its names
+        The graph is ill-formed, never ends, or two of its names
         clash in the RTL.
     """
     description, files = _contents(graph, gated=gated)

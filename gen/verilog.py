@@ -32,7 +32,7 @@ def verilog(
     Raises
     ------
     GraphError
-        The graph is ill-formed, never ends, has an operation without RTL, or two of its names
+        The graph is ill-formed, never ends, or two of its names
         clash in the RTL.
     """
     tile = Tile(graph, gated=gated, components=components)

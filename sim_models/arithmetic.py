@@ -13,7 +13,7 @@ import numpy as np
 
 from fuseflow.samml.streams import Kind
 from fuseflow.samml.values import Number, ValueType
-from sim_models.functions import FUNCTIONS, Numbers
+from sim_models.functions import FUNCTIONS, TABULATED, Numbers, elementary
 from sim_models.ragged import Words
 from sim_models.storage import Flags
 
@@ -89,7 +89,8 @@ EXACT: dict[str, Callable[..., Numbers]] = {
 @IEEE
 def apply(op: str, to: ValueType, flags: Flags, *operands: Numbers) -> Numbers:
     """Return the result of an operation, rounded once to a type."""
-    return rounded(to, EXACT[op](*operands), flags)
+    exact = elementary(op, to, *operands) if op in TABULATED else EXACT[op](*operands)
+    return rounded(to, exact, flags)
 
 
 @dataclass(frozen=True)

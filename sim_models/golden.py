@@ -107,7 +107,7 @@ def evaluate(
             types[node.name, output] = type_
         if node.primitive in ("write_crd", "write_val"):
             tensor = graph.tensor(str(node.params["tensor"]))
-            arrays |= _stored(tensor, node.params.get("level", -1), results, flags)
+            arrays |= stored_arrays(tensor, node.params.get("level", -1), results, flags)
     return GoldenResult(result_images(storage, arrays), found, types, flags)
 
 
@@ -144,7 +144,7 @@ def _run_node(node: Node, view: NodeView, inputs: Mapping[str, Ragged]) -> dict[
         ) from None
 
 
-def _stored(
+def stored_arrays(
     tensor: TensorDecl, level: object, results: Mapping[str, Ragged], flags: Flags
 ) -> dict[tuple[str, int, str], list[int]]:
     """Return what a writer stores; drop what an array cannot hold, and note it."""

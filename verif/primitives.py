@@ -8,6 +8,7 @@ the bench's rank by wrapping them in fibers of one element, which every primitiv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from fuseflow.samml.catalog import ELEMENTARY
 from fuseflow.samml.check import infer
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Connection, Extent, Graph, Node, ParamValue, Role, TensorDecl
@@ -156,6 +157,13 @@ ARITHMETIC = (
     Setup("drop_value7", "drop_value", {"crd": Feed(CRD), "val": Feed(VAL)}, params={"fill": 7}),
 )  # fmt: skip
 """Setups that calculate with values of any type."""
+
+FUNCTIONS = (
+    Setup("div", "alu", FACTORS, params={"op": "div"}),
+    Setup("div_relu", "alu", FACTORS, params={"op": "div", "relu": True}),
+    *(Setup(op, "unary", {"a": Feed(("a/val",))}, params={"op": op}) for op in ELEMENTARY),
+)
+"""Setups that calculate in floating point alone."""
 
 MOVERS = (
     Setup("array", "array", {"ref": Feed(REF)}, params={"tensor": "array"}, format="d"),

@@ -13,7 +13,10 @@ from fuseflow.samml.errors import ParseError
 from fuseflow.samml.values import Number
 
 BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "max": "max", "min": "min"}
-UNARY = ("neg", "abs", "relu", "exp", "rsqrt")
+UNARY = (
+    "neg", "abs", "relu",
+    "exp", "log", "sigmoid", "tanh", "gelu", "sqrt", "rsqrt", "reciprocal",
+)  # fmt: skip
 FOLDS = ("sum", "max", "min")
 
 

@@ -13,41 +13,20 @@ from typing import Any
 
 from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, Where
 from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.evaluate import evaluate
+from fuseflow.samml.functions import FLOATING
 from fuseflow.samml.values import Number, ValueType, number
-
-
-def _exp(value: Number) -> float:
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
-
-
-def _divide(a: Number, b: Number) -> float:
-    if b:
-        return a / b
-    return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a)
-
-
-def _rsqrt(value: Number) -> float:
-    return math.nan if value < 0 else _divide(1.0, math.sqrt(value))
-
 
 _OPERATIONS: dict[str, Any] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
-    "div": _divide,
     "max": max,
     "min": min,
     "neg": operator.neg,
     "abs": abs,
     "relu": partial(max, 0),
-    "exp": _exp,
-    "rsqrt": _rsqrt,
 }
-FLOATING = ("div", "exp", "rsqrt")
-"""Operations that an integer type has not."""
 
 
 def rounded(value: Number, kind: ValueType) -> Number:
@@ -63,7 +42,7 @@ def apply(op: str, kind: ValueType, *operands: Number) -> Number:
     LoweringError
         That is no number, such as 0 * inf, or overflows.
     """
-    exact = _OPERATIONS[op](*operands)
+    exact = _exact(op, kind, operands)
     value = exact if math.isnan(exact) else rounded(exact, kind)
     overflows = math.isinf(value) and not any(map(math.isinf, operands))
     if math.isnan(value) or overflows or not (kind.is_float or value == exact):
@@ -72,6 +51,14 @@ def apply(op: str, kind: ValueType, *operands: Number) -> Number:
             f"{exact}, no {kind.name}: give one operand another fill"
         )
     return value
+
+
+def _exact(op: str, kind: ValueType, operands: tuple[Number, ...]) -> Number:
+    """Return a result before rounding; of a function that is not exact, what the units give."""
+    if op not in FLOATING:
+        return _OPERATIONS[op](*operands)
+    word, _ = evaluate(op, kind, *map(kind.encode, operands))
+    return kind.decode(word)
 
 
 def annihilates(op: str, kind: ValueType, fill: Number | None, *, left: bool) -> bool:

@@ -45,7 +45,7 @@ def parse(text: str) -> Statement:
     ----------
     text : str
         Such as ``x(i) = b(i) - C(i,j) * d(j)``; scalars are bare names. There are numbers, a
-        leading ``-``, ``relu(e)``, ``abs(e)``, ``exp(e)``, ``rsqrt(e)``, ``max(e, ...)``,
+        leading ``-``, a function of `UNARY` such as ``relu(e)``, ``max(e, ...)``,
         ``min(e, ...)``, masks ``where(M(i,j), e, -inf)``, and folds ``sum[j](e)``,
         ``max[j,k](e)``, ``min[j](e)``.
 

@@ -18,11 +18,12 @@ from fuseflow.compiler.expr import (
     Where,
     walk,
 )
-from fuseflow.compiler.fills import FLOATING, Background, rounded
+from fuseflow.compiler.fills import Background, rounded
 from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import LARGEST_RANK, Format, LevelKind
+from fuseflow.samml.functions import FLOATING
 from fuseflow.samml.graph import Extent
 from fuseflow.samml.values import INT32, Number, ValueType
 

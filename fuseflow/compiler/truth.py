@@ -28,8 +28,10 @@ from fuseflow.compiler.expr import (
     factors,
 )
 from fuseflow.compiler.fills import rounded
+from fuseflow.compiler.smooth import SMOOTH, spread
 from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import TensorError
+from fuseflow.samml.functions import ulps
 from fuseflow.samml.values import FP32, Number, ValueType
 
 Reals: TypeAlias = NDArray[np.float64]
@@ -41,8 +43,6 @@ _BINARY: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
     "max": np.maximum, "min": np.minimum,
 }  # fmt: skip
-NONLINEAR = 3
-"""Roundings that explain the error of exp and rsqrt: one unit in the last place and a half."""
 _UNARY: dict[str, Any] = {"neg": np.negative, "abs": np.abs, "relu": partial(np.maximum, 0.0)}
 
 
@@ -155,8 +155,8 @@ class _Evaluation:
                 return _Part(indices, np.asarray(array, np.float64), np.zeros(array.shape))
             case Constant(number):
                 return _Part((), np.array(float(rounded(number, self.kind))), np.zeros(()))
-            case Unary("exp" | "rsqrt" as op, operand):
-                return self._nonlinear(op, self.of(operand))
+            case Unary(op, operand) if op in SMOOTH:
+                return self._function(op, self.of(operand))
             case Unary(op, operand):
                 inner = self.of(operand)
                 return _Part(inner.indices, _UNARY[op](inner.value), inner.bound)
@@ -169,15 +169,10 @@ class _Evaluation:
             case Fold(op, indices, body):
                 return self._extreme(op, self.of(body), indices)
 
-    def _nonlinear(self, op: str, inner: _Part) -> _Part:
-        x, dx = inner.value, inner.bound
-        if op == "exp":
-            value = np.exp(x)
-            error = np.where(dx > 0, value * np.expm1(dx), 0.0)
-        else:
-            value = 1.0 / np.sqrt(x)
-            error = np.where(dx > 0, 1.0 / np.sqrt(np.maximum(x - dx, 0.0)) - value, 0.0)
-        return _Part(inner.indices, value, self._rounding(value, error, NONLINEAR))
+    def _function(self, op: str, inner: _Part) -> _Part:
+        error = spread(op, inner.value, inner.bound)
+        value = SMOOTH[op](inner.value)
+        return _Part(inner.indices, value, self._rounding(value, error, 2 * ulps(op, self.kind)))
 
     def _where(self, mask: Access, body: _Part, fill: Number) -> _Part:
         found = self.of(mask)

@@ -132,6 +132,36 @@ def exp(x: Operand) -> Computed:
     return unary("exp", x)
 
 
+def log(x: Operand) -> Computed:
+    """Return the natural logarithm of every element."""
+    return unary("log", x)
+
+
+def sigmoid(x: Operand) -> Computed:
+    """Return the logistic function ``1 / (1 + exp(-x))`` of every element."""
+    return unary("sigmoid", x)
+
+
+def tanh(x: Operand) -> Computed:
+    """Return the hyperbolic tangent of every element."""
+    return unary("tanh", x)
+
+
+def gelu(x: Operand) -> Computed:
+    """Return every element times the standard normal distribution function at it."""
+    return unary("gelu", x)
+
+
+def sqrt(x: Operand) -> Computed:
+    """Return the square root of every element."""
+    return unary("sqrt", x)
+
+
+def reciprocal(x: Operand) -> Computed:
+    """Return one over every element."""
+    return unary("reciprocal", x)
+
+
 def rsqrt(x: Operand) -> Computed:
     """Return one over the square root of every element."""
     return unary("rsqrt", x)

@@ -18,11 +18,9 @@ from fuseflow.compiler.expr import (
 )
 from fuseflow.mlir.draft import ERF, Draft
 from fuseflow.mlir.errors import refused
+from fuseflow.mlir.lowest import LOWEST
 from fuseflow.mlir.module import Location
 from fuseflow.samml.values import number
-
-LOWEST = -1e9
-"""What an additive mask adds at most where it hides a score; a softmax makes 0 of it."""
 
 HIGHEST_POWER = 8
 """The highest whole power that is written as a product."""
@@ -55,14 +53,10 @@ class Algebra:
         return Binary("add", left, right)
 
     def _additive(self, expr: Expr) -> Where | None:
-        """Return a mask with 0 inside and a lowest fill, if the expression is one.
-
-        A finite fill becomes minus infinity, so that a softmax reads nothing there; the two differ
-        in rows that are masked entirely only, and where a constant has such a row it is kept.
-        """
+        """Return a mask with 0 inside and a lowest fill, if the expression is one."""
         match self.draft.seen_through(expr):
             case Where(_, Constant(0), fill) as where if fill <= LOWEST:
-                return Where(where.mask, ZERO, -math.inf)
+                return where
             case Access(tensor, indices) if tensor in self.draft.constants:
                 array = self.draft.constants[tensor]
             case _:
@@ -71,14 +65,14 @@ class Algebra:
             return None
         wide = array.astype(np.float64)
         kept = wide == 0
-        hidden = wide[~kept]
-        if not hidden.size or not kept.any() or hidden.max() > LOWEST:
+        hidden = np.unique(wide[~kept])
+        if not kept.any() or not hidden.size or not hidden.max() <= LOWEST:
             return None
-        if hidden.min() != hidden.max() and not kept.any(axis=-1).all():
+        # Numbers that differ are equally hidden, unless a row has nothing else.
+        if hidden.size > 1 and not kept.any(axis=-1).all():
             return None
-        name = self.draft.mask_of(tensor, kept)
-        fill = -math.inf if kept.any(axis=-1).all() else number(float(hidden.max()))
-        return Where(Access(name, indices), ZERO, fill)
+        fill = number(float(hidden[0]))
+        return Where(Access(self.draft.mask_of(tensor, kept), indices), ZERO, fill)
 
     def sub(self, left: Expr, right: Expr) -> Expr:
         """Return a difference."""

@@ -70,6 +70,12 @@ def _is_computed(place: Affine, size: int) -> bool:
     return not isinstance(place, Dim) and not (place == Fixed(0) and size == 1)
 
 
+def _is_diagonal(where: AffineMap, shape: tuple[int, ...]) -> bool:
+    """Whether one loop reads several modes."""
+    loops = [p for p, size in zip(where, shape, strict=True) if isinstance(p, Dim) and size > 1]
+    return len(set(loops)) < len(loops)
+
+
 @dataclass
 class Body:
     """Computes what values of a block are, each once and only if it is asked for.
@@ -116,7 +122,10 @@ class Body:
                 return self._grid(known, where)
             case Named(name):
                 shape = self.draft.types[name].shape
-                if any(map(_is_computed, where, shape)):
+                dims = [
+                    p for p, n in zip(where, shape, strict=True) if isinstance(p, Dim) and n > 1
+                ]
+                if any(map(_is_computed, where, shape)) or len(set(dims)) < len(dims):
                     return self._gather(name, [self._place_grid(place) for place in where])
                 return self._stored(name, self._indices(where, shape))
             case Deferred() as deferred:
@@ -142,7 +151,7 @@ class Body:
                 case Dim(loop) if size != 1:
                     raise refused(
                         self.place,
-                        f"reads the diagonal of a tensor (d{loop} twice): take it beforehand",
+                        f"reads the diagonal of a mask (d{loop} twice): take it beforehand",
                     )
                 case _:
                     indices.append(self.draft.index(1))
@@ -190,7 +199,8 @@ class Body:
                 raise refused(self.place, f"reads mode {mode}, of size {size}, outside of it")
             varying = [axis for axis, count in enumerate(place.shape) if count != 1]
             flat = place.reshape([place.shape[axis] for axis in varying])
-            if len(varying) == 1 and np.array_equal(flat, np.arange(size)):
+            whole = len(varying) == 1 and np.array_equal(flat, np.arange(size))
+            if whole and self.loops[varying[0]] not in indices:
                 indices.append(self.loops[varying[0]])
                 continue
             indices.append(self.draft.index(size))
@@ -198,8 +208,6 @@ class Body:
                 one = (flat[..., None] == np.arange(size)).astype(dtype_of(kind.element))
                 selected = (*(self.loops[axis] for axis in varying), indices[-1])
                 chosen.append(Access(self.draft.constant(one, kind.element), selected))
-        if len(set(indices)) < len(indices):
-            raise refused(self.place, "reads the diagonal of a tensor: take it beforehand")
         product = chain("mul", [Access(name, tuple(indices)), *chosen])
         inner = tuple(access.indices[-1] for access in chosen if isinstance(access, Access))
         return Fold("sum", inner, product) if inner else product
@@ -224,7 +232,8 @@ class Body:
             if name == "tensor.extract":
                 return self._extract(operation)
             raise refused(place, f"'{name}' has no meaning in the body of a linalg operation")
-        operands = [self.meaning(operand) for operand in operation.operands]
+        operands = [self._operand(operand, place) for operand in operation.operands]
+        boolean = type_of(operation.results[0], place).element == "i1"
         grids = [operand for operand in operands if isinstance(operand, Grid)]
         if len(grids) == len(operands):
             shape = np.broadcast_shapes(*(grid.array.shape for grid in grids))
@@ -236,7 +245,7 @@ class Body:
             return self._compare(operation, operands)
         if name in CASTS:
             return self._cast(operation, operands[0])
-        if any(isinstance(operand, Condition) for operand in operands):
+        if boolean:
             return self._logic(operation, operands)
         if name not in SYMBOLIC:
             raise refused(
@@ -244,6 +253,13 @@ class Body:
             )
         algebra = Algebra(self.draft, place)
         return SYMBOLIC[name](algebra, *(self.expression(operand, place) for operand in operands))
+
+    def _operand(self, value: Value, place: Location) -> Meant:
+        """Return an operand; a mask that was cast is a number."""
+        meant = self.meaning(value)
+        if isinstance(meant, Condition) and type_of(value, place).element != "i1":
+            return self.expression(meant, place)
+        return meant
 
     def _fold(self, operation: Operation, operands: list[Grid]) -> Grid:
         """Compute with constants, and round to the type of the result."""
@@ -269,9 +285,6 @@ class Body:
         condition = self.condition(operands[0], place)
         if isinstance(condition, Truth):
             return operands[1] if condition.value else operands[2]
-        if any(isinstance(operand, Condition) for operand in operands[1:]):
-            yes, no = (self.condition(operand, place) for operand in operands[1:])
-            return either(both(condition, yes), both(opposite(condition), no))
         if type_of(operation.results[0], place).element == "i1":
             yes, no = (self.condition(operand, place) for operand in operands[1:])
             return either(both(condition, yes), both(opposite(condition), no))
@@ -283,7 +296,7 @@ class Body:
         names = FLOAT_COMPARES if operation.name == "arith.cmpf" else INT_COMPARES
         name = names[int(operation.attributes["predicate"])]
         selection = Selection(self.draft, place)
-        if any(isinstance(operand, Condition) for operand in operands):
+        if type_of(operation.operands[0], place).element == "i1":
             left, right = (self.condition(operand, place) for operand in operands)
             if name not in ("eq", "ne"):
                 raise refused(

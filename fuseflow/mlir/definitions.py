@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import prod
+from math import frexp, prod
 from typing import Any
 
 import numpy as np
@@ -246,8 +246,10 @@ class Definitions:
 
 
 def simplified(expr: Expr) -> Expr:
-    """Leave out zeros that are added and ones that are multiplied."""
+    """Leave out zeros that are added and ones that are multiplied; multiply by exact inverses."""
     match expr:
+        case Binary("div", left, Constant(divisor)) if abs(frexp(divisor)[0]) == 0.5:
+            return simplified(Binary("mul", left, Constant(number(1 / divisor))))
         case Binary("add", left, Constant(0)) | Binary("sub", left, Constant(0)):
             return simplified(left)
         case Binary("add", Constant(0), right):

@@ -29,22 +29,28 @@ class Mode:
     Attributes
     ----------
     size : int
+    equal : Mode or None
+        A mode that this is the same as, which more is known of.
+    factors : tuple of Mode
+        What it is the product of, the outermost first; none where that is not known.
+    parts : tuple of Mode
+        What it is the sum of, one behind the other; none where that is not known.
     """
 
     def __init__(
         self, size: int, *, factors: Sequence["Mode"] = (), parts: Sequence["Mode"] = ()
     ) -> None:
         self.size = size
-        self._same: Mode | None = None
-        self._factors = tuple(factors)
-        self._parts = tuple(parts)
+        self.equal: Mode | None = None
+        self.factors = tuple(factors)
+        self.parts = tuple(parts)
 
     @property
     def root(self) -> "Mode":
         """The mode that stands for all that are the same."""
         mode = self
-        while mode._same is not None:
-            mode = mode._same
+        while mode.equal is not None:
+            mode = mode.equal
         return mode
 
     def same(self, other: "Mode") -> None:
@@ -60,16 +66,16 @@ class Mode:
     def pieces(self) -> tuple["Piece", ...]:
         """Return the products that this is the sum of, in order of their coordinates."""
         mode = self.root
-        if mode._parts:
-            starts = accumulate((part.size for part in mode._parts), initial=0)
+        if mode.parts:
+            starts = accumulate((part.size for part in mode.parts), initial=0)
             return tuple(
                 Piece(piece.atoms, start + piece.places)
-                for start, part in zip(starts, mode._parts, strict=False)
+                for start, part in zip(starts, mode.parts, strict=False)
                 for piece in part.pieces()
             )
-        if mode._factors:
-            sizes = [factor.size for factor in mode._factors]
-            found = (factor.pieces() for factor in mode._factors)
+        if mode.factors:
+            sizes = [factor.size for factor in mode.factors]
+            found = (factor.pieces() for factor in mode.factors)
             return tuple(_joined(each, sizes) for each in product(*found))
         return (Piece((mode,) if mode.size != 1 else (), np.arange(mode.size)),)
 
@@ -129,19 +135,19 @@ def _unify(left: Mode, right: Mode) -> None:
     assert left.size == right.size, "the reader compares shapes"
     if left.size == 1:
         return  # It has no index, so nothing need be known of it.
-    if not left._factors and not left._parts:
-        left._same = right
-    elif not right._factors and not right._parts:
-        right._same = left
-    elif left._factors and right._factors:
-        fine = _common_factors(left._factors, right._factors)
+    if not left.factors and not left.parts:
+        left.equal = right
+    elif not right.factors and not right.parts:
+        right.equal = left
+    elif left.factors and right.factors:
+        fine = _common_factors(left.factors, right.factors)
         _refine(left, right, fine, product_of)
-        right._factors = fine
-    elif left._parts and right._parts:
-        fine = _common_parts(left._parts, right._parts)
+        right.factors = fine
+    elif left.parts and right.parts:
+        fine = _common_parts(left.parts, right.parts)
         _refine(left, right, fine, sum_of)
-        right._parts = fine
-    elif left._factors:
+        right.parts = fine
+    elif left.factors:
         _distribute(left, right)
     else:
         _distribute(right, left)
@@ -175,30 +181,30 @@ def _refine(
     compose: Callable[[Sequence[Mode]], Mode],
 ) -> None:
     """Write what two modes are made of in finer modes, and make them one."""
-    for coarse in (left._factors or left._parts, right._factors or right._parts):
+    for coarse in (left.factors or left.parts, right.factors or right.parts):
         rest = list(fine)
         for mode in coarse:
             some: list[Mode] = []
             while compose(some).size != mode.size or not some:
                 some.append(rest.pop(0))
             _unify(mode.root, compose(some).root)
-    left._same = right
+    left.equal = right
 
 
 def _distribute(whole: Mode, parts: Mode) -> None:
     """Make a product and a sum one: the sum is that of the product's outermost factor."""
-    first, *rest = whole._factors
+    first, *rest = whole.factors
     inner = prod(mode.size for mode in rest)
-    if any(part.size % inner for part in parts._parts):
+    if any(part.size % inner for part in parts.parts):
         raise ViewError(
-            f"parts of {', '.join(str(part.size) for part in parts._parts)} do not go with "
-            f"{_sizes(whole._factors)}: each must be a multiple of {inner}"
+            f"parts of {', '.join(str(part.size) for part in parts.parts)} do not go with "
+            f"{_sizes(whole.factors)}: each must be a multiple of {inner}"
         )
-    outer = [Mode(part.size // inner) for part in parts._parts]
+    outer = [Mode(part.size // inner) for part in parts.parts]
     _unify(first.root, sum_of(outer).root)
-    for mode, part in zip(outer, parts._parts, strict=True):
+    for mode, part in zip(outer, parts.parts, strict=True):
         _unify(part.root, product_of([mode, *rest]).root)
-    parts._same = whole
+    parts.equal = whole
 
 
 def _sizes(modes: Sequence[Mode]) -> str:

@@ -12,6 +12,7 @@ from fuseflow.mlir.draft import Blank, Draft, Known, Meaning, type_of
 from fuseflow.mlir.elements import dtype_of
 from fuseflow.mlir.errors import MlirError, refused
 from fuseflow.mlir.generic import Generic, softmax, store
+from fuseflow.mlir.lowest import hide_scores
 from fuseflow.mlir.module import Module
 from fuseflow.mlir.scalars import CASTS, NUMPY
 from fuseflow.mlir.syntax import AffineMap, Block, Dim, Function, Operation, Value
@@ -128,6 +129,7 @@ class _Reader:
         if not last.operands:
             raise refused(last.location, "the function returns no tensor")
         results = tuple(self._output(value, last) for value in last.operands)
+        hide_scores(self.draft, results)
         return tidied(self.draft, self.function.name, results)
 
     def _output(self, value: Value, last: Operation) -> str:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, Where
+from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Unary, Where, free
 from fuseflow.mlir.algebra import ONE, Algebra
 from fuseflow.mlir.conditions import (
     Both,
@@ -20,7 +20,6 @@ from fuseflow.mlir.conditions import (
     opposite,
 )
 from fuseflow.mlir.draft import Draft
-from fuseflow.mlir.errors import refused
 from fuseflow.mlir.module import Location, TensorType
 
 
@@ -51,8 +50,6 @@ class Selection:
                 return yes if value else no
             case Not(Stored() as inner) if isinstance(yes, Constant):
                 return self._where(inner, no, yes)
-            case Not(Stored(mask)):
-                return self._where(Stored(self.draft.complement(mask, self.location)), yes, no)
             case Not(inner):
                 return self.select(inner, no, yes)
             case Stored():
@@ -70,13 +67,17 @@ class Selection:
         mask = condition.mask
         if isinstance(no, Constant):
             return Where(mask, yes, no.number)
+        inside = Where(mask, yes, 0)
+        if not self.draft.is_input(mask.tensor):
+            # What is computed has no complement to select by: it is taken away, which is exact.
+            return Binary("add", Binary("sub", no, Where(mask, no, 0)), inside)
         outside = self.draft.complement(mask, self.location)
         if isinstance(yes, Constant):
             return Where(outside, no, yes.number)
-        return Binary("add", Where(mask, yes, 0), Where(outside, no, 0))
+        return Binary("add", inside, Where(outside, no, 0))
 
     def _threshold(self, condition: Compare, yes: Expr, no: Expr) -> Expr:
-        """Return the maximum, minimum or magnitude that a comparison chooses."""
+        """Return the maximum, minimum or magnitude that a comparison chooses, or a selection."""
         larger = condition.op in ("gt", "ge")
         low, high = condition.left, condition.right
         if larger:
@@ -94,16 +95,32 @@ class Selection:
                     return Unary("abs", x)
                 case _:
                     pass
-        raise refused(
-            self.location,
-            "'arith.select' by a comparison of computed values that is no relu, maximum, minimum "
-            "or magnitude: select by a mask that is an argument or a constant",
-        )
+        return self.select(self._compared(condition), yes, no)
+
+    def _compared(self, condition: Compare) -> Condition:
+        """Return a comparison as where a computed difference is not zero."""
+        left, right = condition.left, condition.right
+        match condition.op:
+            case "gt":
+                value: Expr = Unary("relu", self.algebra.sub(left, right))
+            case "lt":
+                value = Unary("relu", self.algebra.sub(right, left))
+            case "ne":
+                value = Unary("abs", self.algebra.sub(left, right))
+            case _:
+                turned = opposite(condition)
+                assert isinstance(turned, Compare)
+                return opposite(self._compared(turned))
+        return Stored(self._computed(free(value), value, "f32"))
+
+    def _computed(self, indices: tuple[str, ...], value: Expr, element: str) -> Access:
+        kind = TensorType(tuple(self.draft.sizes[index] for index in indices), element)
+        return Access(self.draft.compute(indices, value, kind, self.location).name, indices)
 
     def compare(self, op: str, left: Expr, right: Expr) -> Condition:
         """Return a comparison, or the mask that it is.
 
-        Whether something is minus infinity is read off the masks that put it there: what is
+        Whether something is infinite is read off the masks that put it there: what is
         computed is finite.
         """
         if isinstance(left, Constant):
@@ -127,7 +144,11 @@ class Selection:
             return Stored(seen.mask) if seen.body.number == value else Truth(False)
         if isinstance(seen, Constant):
             return Truth(seen.number == value)
-        return Truth(False) if value == -math.inf else None
+        if abs(value) != math.inf:
+            return None
+        if isinstance(seen, Unary) and seen.op == "abs":
+            return self._equal(seen.operand, -math.inf)
+        return Truth(False)
 
     def some(self, indices: tuple[str, ...], condition: Condition) -> Condition:
         """Return where a condition holds at one coordinate at least."""
@@ -170,7 +191,7 @@ class Selection:
             case Stored(mask):
                 boolean = self.draft.types[mask.tensor].element == "i1"
                 return mask if boolean else Where(mask, ONE, 0)
-            case Not(Stored(mask)):
+            case Not(Stored(mask)) if self.draft.is_input(mask.tensor):
                 return self.draft.complement(mask, self.location)
             case Not(inner):
                 return Binary("sub", ONE, self.number(inner))
@@ -180,23 +201,15 @@ class Selection:
                 return Binary("max", self.number(left), self.number(right))
             case Some(indices, inner):
                 return Fold("max", indices, self.number(inner))
-            case Compare(_, _, _):
-                raise refused(
-                    self.location,
-                    "a comparison of computed values is stored as a tensor: compare arguments "
-                    "with 0 or constants only",
-                )
+            case Compare():
+                return self.number(self._compared(condition))
 
     def mask(self, condition: Condition) -> Access:
         """Return a condition as a stored mask, computed if need be."""
         match condition:
             case Stored(mask):
                 return mask
-            case Not(Stored(mask)):
+            case Not(Stored(mask)) if self.draft.is_input(mask.tensor):
                 return self.draft.complement(mask, self.location)
             case _:
-                indices = open_indices(condition)
-                kind = TensorType(tuple(self.draft.sizes[index] for index in indices), "i1")
-                value = self.number(condition)
-                named = self.draft.compute(indices, value, kind, self.location)
-                return Access(named.name, indices)
+                return self._computed(open_indices(condition), self.number(condition), "i1")

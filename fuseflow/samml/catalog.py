@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
+from fuseflow.samml import functions
 from fuseflow.samml.graph import Extent, ParamValue
 from fuseflow.samml.streams import Field, Kind, Level, StreamType
 from fuseflow.samml.values import ValueType
@@ -453,11 +454,12 @@ UNION = Primitive(
 
 def _latency(op: str, value: ValueType) -> int:
     """Return the latency of an operation: a comparison or a change of sign takes a cycle."""
+    if op in functions.FLOATING:
+        return functions.latency(op, value)
     return {
         "add": value.adder, "sub": value.adder, "shift": value.adder,
         "mul": value.multiplier, "scale": value.multiplier,
         "affine": value.multiplier + value.adder,
-        "div": value.divider, "exp": value.exponential, "rsqrt": value.root,
     }.get(op, 1)  # fmt: skip
 
 
@@ -503,6 +505,9 @@ ALU = Primitive(
     units=lambda p, v: _one(("a", "b"), ("out",), "tokens", latency=_latency(p["op"], v)),
 )
 
+ELEMENTARY = ("reciprocal", "sqrt", *functions.TABULATED)
+"""Functions of one operand of floating point alone."""
+
 UNARY = Primitive(
     name="unary",
     summary="Applies a function of one value, or of a value and a constant, to every element.",
@@ -510,17 +515,20 @@ UNARY = Primitive(
         "empty: copy. `neg` and `abs` change the sign alone; `relu` is max(x, +0); `scale` is "
         "x * constant, `shift` x + constant, `max` and `min` compare with it, as alu does. "
         "`affine` is a scale by constant and a shift by offset: rounded twice, and either raises "
-        "the flag. `exp` "
-        "and `rsqrt` (1 / sqrt x) are of floating point only and at most one unit in the last "
-        "place away from the correctly rounded value: rsqrt of +-0 is +-inf, which raises no flag, "
-        "below 0 it is NaN; exp of -inf is +0."
+        "the flag. What follows is of floating point only. `reciprocal` (1 / x) and `sqrt` are "
+        "rounded once; `exp`, `log`, `sigmoid` (1 / (1 + exp -x)), `tanh`, `gelu` (x times the "
+        "normal distribution at x) and `rsqrt` (1 / sqrt x) are less than one unit of the last "
+        "place from the exact value, in fp32 less than two, but gelu below -4 by up to 2^-24 * x "
+        "more. Ends are limits: 1 / 0 and rsqrt 0 are infinities of that zero's sign, log 0 is "
+        "-inf, gelu of -inf is -0, and none of these raises a flag; sqrt, log and rsqrt below 0 "
+        "are NaN, and sqrt of -0 is -0."
     ),
     params=(
         Param(
             "op",
-            ("neg", "abs", "relu", "scale", "shift", "affine", "max", "min", "exp", "rsqrt"),
+            ("neg", "abs", "relu", "scale", "shift", "affine", "max", "min", *ELEMENTARY),
             "the function",
-            floating=("exp", "rsqrt"),
+            floating=ELEMENTARY,
         ),
         Param("constant", float, "second operand of scale, shift, affine, max and min", 0),
         Param("offset", float, "what affine adds to the product", 0),

@@ -32,9 +32,6 @@ class ValueType:
         Width of a word.
     adder, multiplier : int
         Latency in cycles of an addition or subtraction, and of a multiplication.
-    divider, exponential, root : int
-        The same of a division, an exponential and a reciprocal square root; 0 where the type has
-        none, which is so for integers.
     wide_name : str
         The type that sums are formed in.
     fraction : int or None
@@ -50,9 +47,6 @@ class ValueType:
     wide_name: str
     fraction: int | None = None
     lanes: int = 1
-    divider: int = 0
-    exponential: int = 0
-    root: int = 0
 
     @property
     def is_float(self) -> bool:
@@ -169,18 +163,9 @@ class ValueType:
 INT8 = ValueType("int8", bits=8, adder=1, multiplier=2, wide_name="int32")
 INT16 = ValueType("int16", bits=16, adder=1, multiplier=2, wide_name="int32")
 INT32 = ValueType("int32", bits=32, adder=1, multiplier=2, wide_name="int32")
-BF16 = ValueType(
-    "bf16", 16, adder=4, multiplier=3, wide_name="fp32", fraction=7, lanes=8,
-    divider=7, exponential=6, root=6,
-)  # fmt: skip
-FP16 = ValueType(
-    "fp16", 16, adder=4, multiplier=3, wide_name="fp32", fraction=10, lanes=8,
-    divider=8, exponential=7, root=7,
-)  # fmt: skip
-FP32 = ValueType(
-    "fp32", 32, adder=4, multiplier=4, wide_name="fp32", fraction=23, lanes=8,
-    divider=12, exponential=10, root=10,
-)  # fmt: skip
+BF16 = ValueType("bf16", 16, adder=4, multiplier=3, wide_name="fp32", fraction=7, lanes=8)
+FP16 = ValueType("fp16", 16, adder=4, multiplier=3, wide_name="fp32", fraction=10, lanes=8)
+FP32 = ValueType("fp32", 32, adder=4, multiplier=4, wide_name="fp32", fraction=23, lanes=8)
 VALUE_TYPES = {each.name: each for each in (INT8, INT16, INT32, BF16, FP16, FP32)}
 
 

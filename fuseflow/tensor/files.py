@@ -14,7 +14,8 @@ import os
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -73,23 +74,37 @@ def read_entries(
     }
     reader = _by_suffix(path, readers)
     what = f"cannot read '{path}'"
-    try:
-        if path.is_dir():
-            raise TensorError(f"{what}: it is a folder")
-        if path.stat().st_size == 0 and path.is_file():
-            raise TensorError(f"{what}: it is empty")
+    with reading(path):
         entries = reader(path)
-    except OSError as error:
-        raise TensorError(f"{what}: {error.strerror or error}") from None
-    except _DAMAGE as error:
-        problem = " ".join(str(error).split())
-        raise TensorError(f"{what}: it is damaged, write it anew ({problem})") from None
     entries = entries.squeeze(what, rank)
     if shape is None:
         return entries
     if len(shape) != len(entries.shape):
         raise TensorError(f"{what}: shape {entries.shape} does not read as {tuple(shape)}")
     return replace(entries, shape=tuple(shape))
+
+
+@contextmanager
+def reading(path: Path) -> Generator[None]:
+    """Say in one line why a file cannot be read, whatever NumPy or SciPy raise.
+
+    Raises
+    ------
+    TensorError
+        The file is missing, empty, a folder or damaged.
+    """
+    what = f"cannot read '{path}'"
+    try:
+        if path.is_dir():
+            raise TensorError(f"{what}: it is a folder")
+        if path.stat().st_size == 0 and path.is_file():
+            raise TensorError(f"{what}: it is empty")
+        yield
+    except OSError as error:
+        raise TensorError(f"{what}: {error.strerror or error}") from None
+    except _DAMAGE as error:
+        problem = " ".join(str(error).split())
+        raise TensorError(f"{what}: it is damaged, write it anew ({problem})") from None
 
 
 def _by_suffix(path: Path, choices: dict[str, Any]) -> Any:

@@ -36,10 +36,7 @@ def read_npz(path: Path, shape: Sequence[int] | None) -> Entries:
         It holds no tensor, or what it holds is malformed.
     """
     what = f"cannot read '{path}'"
-    with zipfile.ZipFile(path) as archive:
-        names = {info.filename.removesuffix(".npy") for info in archive.infolist()}
-        for info in archive.infolist():
-            _check_member(what, archive, info, path.stat().st_size)
+    names = _checked_names(what, path)
     if "format" in names:
         return from_matrix(what, sparse.load_npz(path))
     with np.load(path, allow_pickle=False) as arrays:
@@ -57,6 +54,26 @@ def read_npz(path: Path, shape: Sequence[int] | None) -> Entries:
         f"{what}: it holds no SciPy matrix, 'array', 'coords vals shape' or 'indptr indices data', "
         f"only {sorted(names)}"
     )
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """Read the arrays of an archive by name, none of them of Python objects.
+
+    Raises
+    ------
+    TensorError
+        One is malformed, or larger than the file can hold.
+    """
+    _checked_names(f"cannot read '{path}'", path)
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def _checked_names(what: str, path: Path) -> set[str]:
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            _check_member(what, archive, info, path.stat().st_size)
+        return {info.filename.removesuffix(".npy") for info in archive.infolist()}
 
 
 def _check_member(

@@ -28,6 +28,8 @@ _BY_INDEX = frozenset(
 )  # fmt: skip
 """Operators that read or write at places which a tensor names."""
 
+_ASSERTION = torch.ops.aten._assert_tensor_metadata.default
+
 _PRODUCTS = frozenset(("mm", "bmm", "mv", "addmm", "baddbmm", "matmul", "convolution"))
 
 
@@ -58,7 +60,7 @@ def check(program: ExportedProgram, arguments: Sequence[Argument]) -> None:
             what = f"{changed.kind} '{changed.name}'" if changed else "constants"
             raise ExportError(f"the model changes its {what} in place: compute a new tensor")
     for node in program.graph.nodes:
-        if node.op == "call_function":
+        if node.op == "call_function" and node.target is not _ASSERTION:
             _check_node(node)
 
 
@@ -125,7 +127,7 @@ def clean(graph: Graph) -> None:
     types, which the trace has fixed.
     """
     for node in list(graph.nodes):
-        if node.target is torch.ops.aten._assert_tensor_metadata.default:
+        if node.target is _ASSERTION:
             graph.erase_node(node)
         elif node.op == "call_function" and _is_identity(node):
             node.replace_all_uses_with(node.args[0])

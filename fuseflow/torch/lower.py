@@ -7,6 +7,7 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from fuseflow.mlir.bindings import SCOPE
 from fuseflow.torch.arguments import Argument
 from fuseflow.torch.errors import ExportError, gist
 from fuseflow.torch.graph import layouts, source
@@ -111,5 +112,6 @@ def _brief(message: str) -> str:
 
 
 def _at(location: Any) -> str:
-    found = _FILE.search(str(location))
-    return f" at {found[1]}:{found[2]}" if found else ""
+    files: list[tuple[str, str]] = _FILE.findall(str(location))
+    lines = (f" at {file}:{line}" for file, line in files if not file.startswith(SCOPE))
+    return next(lines, "")

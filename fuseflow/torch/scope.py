@@ -1,6 +1,6 @@
 """Which part of a model an operation belongs to: its modules, and regions that it marks itself."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, contextmanager
 from typing import Any, cast
 
@@ -33,20 +33,21 @@ def modules(model: torch.nn.Module) -> Generator[None]:
     """Let every module of a model mark what its calls compute, by its path in the model."""
     running: list[ExitStack] = []
 
-    def enter(path: str) -> None:
-        running.append(ExitStack())
-        running[-1].enter_context(traceback.annotate({_KEY: path}))
+    def entering(path: str) -> Callable[..., None]:
+        def enter(*_: Any) -> None:
+            running.append(ExitStack())
+            running[-1].enter_context(traceback.annotate({_KEY: path}))
 
-    def leave() -> None:
+        return enter
+
+    def leave(*_: Any) -> None:
         running.pop().close()
 
     with ExitStack() as hooks:
-        for path, module in model.named_modules():
+        for path, module in cast(Iterable[tuple[str, Any]], model.named_modules()):
             if path:
-                before = module.register_forward_pre_hook(lambda *_, path=path: enter(path))
-                after = module.register_forward_hook(lambda *_: leave(), always_call=True)
-                hooks.callback(before.remove)
-                hooks.callback(after.remove)
+                hooks.callback(module.register_forward_pre_hook(entering(path)).remove)
+                hooks.callback(module.register_forward_hook(leave, always_call=True).remove)
         yield
 
 

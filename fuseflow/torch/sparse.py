@@ -31,17 +31,20 @@ class DenseMeaning(TorchFunctionMode):
             return _MEANINGS[func](*args, **named)
         if func in _REFUSED:
             raise ExportError(_REFUSED[func])
+        _refuse_sparse(*args)
         result = func(*args, **named)
-        if any(map(_is_sparse, (result, *args))):
+        _refuse_sparse(result)
+        return result
+
+
+def _refuse_sparse(*values: object) -> None:
+    """Refuse a tensor that is sparse itself, for which no stand-in was made."""
+    for value in values:
+        if isinstance(value, torch.Tensor) and value.layout != torch.strided:
             raise ExportError(
                 "a sparse tensor is made inside forward, or comes from outside of the model: make "
                 "it an input, or an attribute or a buffer of a module"
             )
-        return result
-
-
-def _is_sparse(value: object) -> bool:
-    return isinstance(value, torch.Tensor) and value.layout != torch.strided
 
 
 def _same(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:

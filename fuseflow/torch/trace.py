@@ -135,5 +135,10 @@ def _refusal(model: torch.nn.Module, error: Exception) -> ExportError:
                 f"{type(model).__name__}{where}: a number is taken from a tensor (item(), bool(), "
                 "if); keep it in a tensor"
             )
+        case _ if "_torchdynamo" in str(error):
+            return ExportError(
+                f"{type(model).__name__}{where}: torch.cond and its kind are control flow: write "
+                "the model as one expression of tensors"
+            )
         case _:
             return ExportError(f"{type(model).__name__}{where}: {gist(cast(BaseException, error))}")

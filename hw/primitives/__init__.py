@@ -9,9 +9,6 @@ from fuseflow.samml.units import UnitGraph, UnitInstance
 from hw.layout import Widths
 from hw.unit import UnitComponent
 
-UNBUILT = {"alu": ("div",), "unary": ("exp", "rsqrt")}
-"""By primitive, the operations of the catalog that no component has."""
-
 
 def component(unit: UnitInstance, units: UnitGraph, widths: Widths) -> UnitComponent:
     """Build the component of a unit.
@@ -24,7 +21,6 @@ def component(unit: UnitInstance, units: UnitGraph, widths: Widths) -> UnitCompo
     widths : Widths
         Field widths of the tile.
     """
-    assert unit.node.params.get("op") not in UNBUILT.get(unit.node.primitive, ())
     primitive, _, stem = unit.kind.partition(".")
     return import_module(f"hw.primitives.{primitive}").COMPONENTS[stem](unit, units, widths)
 

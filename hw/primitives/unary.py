@@ -2,6 +2,7 @@
 
 from amaranth import Const, Module
 
+from fuseflow.samml.catalog import ELEMENTARY
 from hw.arithmetic import operation
 from hw.elementwise import Elementwise
 from hw.fused import Affine
@@ -14,7 +15,7 @@ BINARY = {"scale": "mul", "shift": "add", "max": "max", "min": "min", "relu": "m
 
 
 class Unary(Elementwise):
-    """A change of sign, or an operation whose other operands are constant."""
+    """A function, or an operation whose other operands are constant."""
 
     def elaborate(self, platform: object) -> Module:
         """Build the function."""
@@ -35,6 +36,8 @@ class Unary(Elementwise):
             return operation(BINARY[op], value, latency)
         if op == "affine":
             return Affine(value, self.params["offset"])
+        if op in ELEMENTARY:
+            return operation(op, value, latency)
         return Sign(value, latency, keep_positive=op == "abs")
 
 

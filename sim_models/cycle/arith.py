@@ -7,17 +7,13 @@ if at once, since 53 >= 2 * 24 + 2.  Subnormals are read as zeros, and what is b
 smallest normal number is written as zero.
 """
 
-from sim_models.cycle.functions import (
-    BIAS_64,
-    FRACTION_64,
-    exponential,
-    quotient,
-    reciprocal_root,
-)
+from math import nan, sqrt
+
+from sim_models.cycle.functions import BIAS_64, FRACTION_64, quotient
 from sim_models.cycle.jit import compiled, double_of, word_of
 from sim_models.cycle.layout import OVERFLOW, Memory
 
-ADD, SUB, MUL, DIV, EXP, RSQRT, MAX, MIN = range(8)
+ADD, SUB, MUL, DIV, RECIPROCAL, SQRT, MAX, MIN = range(8)
 
 INFINITY_64 = 0x7FF << 52
 MAGNITUDE_64 = (1 << 63) - 1
@@ -101,7 +97,7 @@ def convert(m: Memory, of: int, to: int, word: int) -> int:
 
 @compiled
 def combine(m: Memory, op: int, of: int, a: int, b: int) -> int:
-    """Combine two words of one type; exp and rsqrt leave the second one aside."""
+    """Combine two words of one type; reciprocal and sqrt leave the second one aside."""
     if op >= MAX:
         return _choose(op, of, a, b)
     if of >> 8 == 0:
@@ -126,7 +122,9 @@ def _exact(op: int, a: float, b: float) -> float:
         return a * b
     if op == DIV:
         return quotient(a, b)
-    return exponential(a) if op == EXP else reciprocal_root(a)
+    if op == RECIPROCAL:
+        return quotient(1.0, a)
+    return sqrt(a) if a >= 0 else nan
 
 
 @compiled

@@ -64,7 +64,7 @@ from sim_models.storage import Storage
 
 Ideal = Literal["unlimited", "banks"] | None
 
-UNBOUNDED_RING = 64
+UNBOUNDED_RING = 8
 """Slots that the ring of an unbounded edge starts with."""
 ROW_STORE = 1 << 12
 """Words that a row store starts with."""

@@ -32,8 +32,10 @@ from sim_models.cycle.layout import (
     STATUS,
     STATUS_UNIT,
     STOP_LIMIT,
+    STOP_PAUSED,
     U_FIRINGS,
     U_LAST,
+    U_PAUSE,
     U_PORTS,
     U_READ_COUNT,
     U_READS,
@@ -176,6 +178,16 @@ def _gated(
             return t
         m[charged] += 1
         t += 1
+
+
+@compiled
+def pauses(m: Memory, u: int, sent: int) -> bool:
+    """Stop the run where a scan that has sent so many coordinates of a fiber is to pause."""
+    if m[u + U_PAUSE] == 0 or sent & (m[u + U_PAUSE] - 1) != 0:
+        return False
+    m[STATUS] = STOP_PAUSED
+    m[STATUS_UNIT] = u
+    return True
 
 
 # --- the holder of joiners and filters -------------------------------------------------

@@ -75,6 +75,15 @@ def link(entry: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit("void(int64[::1])", error_model="numpy", cache=cached)(kernel)
 
 
+def compile_function(function: F) -> F:
+    """Compile a function that calls no other, for the types that it meets; kept as kernels are."""
+    import numba
+
+    with _settings(CACHE_DIR=str(cache_directory())):
+        cached = _writable(cache_directory())
+        return numba.njit(error_model="numpy", cache=cached)(function)
+
+
 def _writable(directory: Path) -> bool:
     """Make a directory; False, which costs a compilation per process, where that fails."""
     try:

@@ -46,6 +46,8 @@ STOP_ROWS = 2
 """An accumulator's row store must grow."""
 STOP_LIMIT = 3
 """A unit would fire past the limit."""
+STOP_PAUSED = 4
+"""A scan issued the last of its unit's `U_PAUSE` coordinates."""
 
 # --- unit record -----------------------------------------------------------------------
 
@@ -72,6 +74,8 @@ U_PORTS = 12
 """Per output port: where its list of edges is, and how long it is."""
 U_BUNDLES = 16
 """Per output port: where the fields of the next token stand."""
+U_PAUSE = 18
+"""A scan pauses after every so many coordinates of a fiber, a power of 2; 0: never."""
 U_READS = 20
 U_PARAMS = 24
 U_STATE = 40

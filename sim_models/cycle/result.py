@@ -119,6 +119,25 @@ class EdgeTrace:
 
 
 @dataclass(frozen=True)
+class Skipped:
+    """What a run skipped of one loop.
+
+    Attributes
+    ----------
+    loop : str
+        The scan that makes it.
+    iterations : int
+        Skipped, in all.
+    times : int
+        How often anything was.
+    """
+
+    loop: str
+    iterations: int
+    times: int
+
+
+@dataclass(frozen=True)
 class CycleResult:
     """What a run of the cycle model reports.
 
@@ -135,6 +154,11 @@ class CycleResult:
         Overflow and the sticky errors.
     traces : dict of str to EdgeTrace
         By edge name; empty unless asked for.
+    skipped : tuple of Skipped
+        What a closed form skipped.
+    right : dict of str to tuple of int
+        By writer, how many words of its arrays stood before anything was skipped; empty where
+        nothing was, so that all of them are right.
     """
 
     cycles: int
@@ -143,6 +167,8 @@ class CycleResult:
     outputs: dict[str, TensorImage]
     flags: Flags
     traces: dict[str, EdgeTrace] = field(default_factory=dict[str, EdgeTrace])
+    skipped: tuple[Skipped, ...] = ()
+    right: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
     @property
     def firings(self) -> int:

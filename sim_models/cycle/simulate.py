@@ -1,6 +1,7 @@
 """Running the cycle model on a flattened graph."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fuseflow.samml.digest import MASK
 from fuseflow.samml.errors import SimulationError
@@ -19,6 +20,7 @@ from sim_models.cycle.result import CycleResult, EdgeReport, EdgeTrace, UnitRepo
 from sim_models.cycle.touched import A_SIZE
 from sim_models.cycle.units import SINK, WRITE_CRD, WRITE_VAL
 from sim_models.cycle.words import field_type, words_of
+from sim_models.periods.skip import ClosedForm, Periods
 from sim_models.primitives.accumulate import P_BLOCK
 from sim_models.primitives.write_crd import P_CRD, P_SEG, S_CRDS, S_SEGS
 from sim_models.primitives.write_val import P_VALS, S_COUNT
@@ -37,6 +39,7 @@ def simulate(
     digests: bool = True,
     trace: bool = False,
     limit: int | None = None,
+    closed: ClosedForm | None = None,
 ) -> CycleResult:
     """Run a graph on the cycle model.
 
@@ -61,6 +64,9 @@ def simulate(
         Record every token of every edge; runs the graph twice.
     limit : int, optional
         Give up where a unit would fire in a later cycle.
+    closed : ClosedForm, optional
+        Skip what repeats. Words that are written after something was skipped are not right, and
+        there are no digests.
 
     Returns
     -------
@@ -90,7 +96,10 @@ def simulate(
         return built
 
     run_of = build()
-    _run(run_of)
+    if closed is not None and (gates, trace, digests, limit) != (None, False, False, None):
+        raise SimulationError("a closed form has no gates, traces, digests and limit")
+    periods = None if closed is None else Periods(run_of, closed)
+    _run(run_of, periods)
     if trace:
         issued = [int(run_of.heap.words[offset + at.E_ISSUED]) for offset in run_of.edges]
         run_of = build()
@@ -99,19 +108,27 @@ def simulate(
             block = run_of.heap.reserve(max(1, count * stride))
             run_of.heap.words[offset + at.E_TRACE] = block
         _run(run_of)
-    return _collect(run_of, traced=trace, digests=digests)
+    result = _collect(run_of, traced=trace, digests=digests)
+    if periods is None or periods.written is None:
+        return result
+    return replace(result, skipped=periods.skipped, right=periods.written)
 
 
 # --- running ---------------------------------------------------------------------------
 
 
-def _run(build: Builder) -> None:
+def _run(build: Builder, periods: Periods | None = None) -> None:
     kernel = link(run)
     while True:
         kernel(build.heap.words)
         match int(build.heap.words[at.STATUS]):
             case at.STOP_ROWS:
                 _resume_with_rows(build)
+            case at.STOP_PAUSED:
+                assert periods is not None
+                unit = int(build.heap.words[at.STATUS_UNIT])
+                periods.paused(unit)
+                _resume_first(build, unit)
             case at.STOP_BROKEN:
                 raise SimulationError(
                     f"unit '{_stopped(build)}': its input streams do not belong together; "
@@ -152,6 +169,18 @@ def _resume_with_rows(build: Builder) -> None:
     grow_rows(build.heap, block, 2 * int(build.heap.words[block + A_SIZE]) + 1)
     build.heap.words[at.STATUS] = 0
     _enqueue(build, [unit])
+
+
+def _resume_first(build: Builder, unit: int) -> None:
+    """Let a unit go on at once, as if it had not paused."""
+    words = build.heap.words
+    size = int(words[at.QUEUE_SIZE])
+    first = (int(words[at.QUEUE_HEAD]) - 1) % size
+    words[at.QUEUE_HEAD] = first
+    words[at.QUEUE_COUNT] += 1
+    words[int(words[at.QUEUE]) + first] = unit
+    words[unit + at.U_QUEUED] = 1
+    words[at.STATUS] = 0
 
 
 def _grow_rings(build: Builder) -> bool:

@@ -11,7 +11,7 @@ from sim_models.cycle.edges import fail, head, pop
 from sim_models.cycle.filter import copy_fields, drop, keep
 from sim_models.cycle.firing import settle
 from sim_models.cycle.jit import compiled
-from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_PARAMS, U_READS, Memory
+from sim_models.cycle.layout import H_USER, S_FIELDS, S_SHAPE, U_PARAMS, U_READS, Memory
 from sim_models.cycle.words import form
 from sim_models.ragged import Ragged, check_aligned
 from sim_models.storage import NodeView
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from fuseflow.samml.units import UnitInstance
     from sim_models.cycle.build import Builder
 
-P_FILL, P_FORM = U_PARAMS, U_PARAMS + 1
+P_FILL, P_FORM, P_KNOWN = U_PARAMS, U_PARAMS + 1, U_PARAMS + 2
+"""`P_KNOWN`: where it stands, for every payload, whether it is dropped; 0 where its word tells."""
+S_SEEN = H_USER
+"""Payloads seen so far."""
 
 
 def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
@@ -32,8 +35,8 @@ def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
-    """Return the fill and its form."""
-    return build.number(unit.node.params["fill"]), form(build.value)
+    """Return the fill and its form; what is dropped is not known."""
+    return build.number(unit.node.params["fill"]), form(build.value), 0
 
 
 @compiled
@@ -52,7 +55,7 @@ def step(m: Memory, u: int) -> None:
         if m[v + S_SHAPE] != shape:
             fail(m, u)
             return
-        if shape < 256 and equal(m[u + P_FORM], m[v + S_FIELDS], m[u + P_FILL]):
+        if shape < 256 and _is_dropped(m, u, m[v + S_FIELDS]):
             t = drop(m, u, 3, 0, shape)
             if t < 0:
                 return
@@ -62,5 +65,15 @@ def step(m: Memory, u: int) -> None:
                 return
             copy_fields(m, u, c, 0, 1)
             copy_fields(m, u, v, 1, 1)
+        if shape < 256:
+            m[u + S_SEEN] += 1
         pop(m, crds, t)
         pop(m, vals, t)
+
+
+@compiled
+def _is_dropped(m: Memory, u: int, word: int) -> bool:
+    """Tell whether the next payload is dropped, by its word unless it is known already."""
+    if m[u + P_KNOWN] != 0:
+        return m[m[u + P_KNOWN] + m[u + S_SEEN]] != 0
+    return equal(m[u + P_FORM], word, m[u + P_FILL])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim_models.cycle.edges import head, issue, pop
-from sim_models.cycle.firing import fire
+from sim_models.cycle.firing import fire, pauses
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import (
     NULL,
@@ -115,3 +115,5 @@ def step_emit(m: Memory, u: int) -> None:
             else:
                 m[u + U_STATE] += 1
                 issue(m, u, 0, t, 0, 0)
+                if pauses(m, u, m[u + U_STATE]):
+                    return

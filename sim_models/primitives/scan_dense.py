@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim_models.cycle.edges import head, issue, pop
-from sim_models.cycle.firing import fire
+from sim_models.cycle.firing import fire, pauses
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import (
     NULL,
@@ -81,3 +81,5 @@ def step(m: Memory, u: int) -> None:
             else:
                 m[u + U_STATE] = crd + 1
                 issue(m, u, 0, t, 0, 0)
+                if pauses(m, u, crd + 1):
+                    return

@@ -9,9 +9,10 @@ import numpy as np
 
 from fuseflow.samml.values import Number
 from sim_models.arithmetic import apply, numbers, words
-from sim_models.cycle.arith import ADD, EXP, MAX, MIN, MUL, RSQRT, combine
+from sim_models.cycle.arith import ADD, MAX, MIN, MUL, RECIPROCAL, SQRT, combine
 from sim_models.cycle.edges import head, issue, pop
 from sim_models.cycle.firing import fire
+from sim_models.cycle.functions import CODES, EXP, block, tabulated
 from sim_models.cycle.jit import compiled
 from sim_models.cycle.layout import S_FIELDS, S_SHAPE, U_BUNDLES, U_PARAMS, U_READS, Memory
 from sim_models.cycle.words import form
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 BINARY = {"scale": "mul", "shift": "add", "max": "max", "min": "min"}
 OPS = {
     "relu": MAX, "scale": MUL, "shift": ADD, "affine": MUL, "max": MAX, "min": MIN,
-    "neg": MUL, "abs": MUL, "exp": EXP, "rsqrt": RSQRT,
+    "neg": MUL, "abs": MUL, "reciprocal": RECIPROCAL, "sqrt": SQRT, **CODES,
 }  # fmt: skip
 CONSTANTS = {"relu": 0, "neg": -1, "abs": -1}
 NOTHING, OFFSET, MAGNITUDE = range(3)
@@ -57,9 +58,11 @@ def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
 
 
 def setup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
-    """Return the operation, its second operand, the value's form, and what follows."""
+    """Return the operation, its second operand or table, the value's form, what follows."""
     params, op = unit.node.params, str(unit.node.params["op"])
     constant = build.number(CONSTANTS.get(op, params["constant"]))
+    if op in CODES:
+        constant = build.place(block(op, build.value))
     then = THEN.get(op, NOTHING)
     return OPS[op], constant, form(build.value), then, build.number(params["offset"])
 
@@ -78,7 +81,8 @@ def step(m: Memory, u: int) -> None:
         shape = m[s + S_SHAPE]
         if shape < 256:
             a, of = m[s + S_FIELDS], m[u + P_FORM]
-            word = combine(m, m[u + P_OP], of, a, m[u + P_CONSTANT])
+            op, second = m[u + P_OP], m[u + P_CONSTANT]
+            word = tabulated(m, op, second, a) if op >= EXP else combine(m, op, of, a, second)
             if m[u + P_THEN] == OFFSET:
                 word = combine(m, ADD, of, word, m[u + P_OFFSET])
             elif m[u + P_THEN] == MAGNITUDE:

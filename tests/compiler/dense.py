@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from fuseflow.compiler.expr import Access, Binary, Constant, Expr, Fold, Statement, Unary, Where
 from fuseflow.compiler.program import Program
@@ -16,6 +17,12 @@ UNARY: dict[str, Any] = {
     "relu": lambda x: np.maximum(x, 0),
     "exp": np.exp,
     "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sqrt": np.sqrt,
+    "reciprocal": lambda x: 1 / x,
+    "log": np.log,
+    "sigmoid": special.expit,
+    "tanh": np.tanh,
+    "gelu": lambda x: x * special.ndtr(x),
 }
 BINARY: dict[str, Any] = {
     "add": np.add,

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fuseflow.compiler.expr import (
+    UNARY,
     Access,
     Binary,
     Constant,
@@ -132,7 +133,7 @@ def expressions(draw: st.DrawFn, ranks: dict[str, int]) -> Expr:
             op = draw(st.sampled_from(["add", "sub", "mul", "div", "max", "min"]))
             return Binary(op, build(depth - 1), build(depth - 1))
         op, operand = (
-            draw(st.sampled_from(["neg", "abs", "relu", "exp", "rsqrt"])),
+            draw(st.sampled_from(UNARY)),
             build(depth - 1),
         )
         # A negated number reads as the negative number.

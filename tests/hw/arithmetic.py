@@ -12,6 +12,7 @@ import numpy.typing as npt
 from amaranth import Const, Module, Shape
 from amaranth.lib.wiring import In, Out
 
+from fuseflow.samml import functions
 from fuseflow.samml.values import BF16, FP16, FP32, INT8, INT16, INT32, ValueType
 from gen.verilog import convert
 from hw.arithmetic import operation
@@ -85,6 +86,11 @@ def units() -> list[Arithmetic]:
         if value != value.wide:
             made += [Arithmetic("mul", value, value.multiplier, wide=True)]
             made += [Arithmetic("widen", value)]
+    made += [
+        Arithmetic(op, value, functions.latency(op, value))
+        for value in FLOATS
+        for op in functions.FLOATING
+    ]
     made += [Arithmetic("add", FP32, latency) for latency in (1, 2, 3, 5, 6, 8)]
     made += [Arithmetic("mul", FP32, latency) for latency in (1, 2, 3, 5, 7)]
     made += [Arithmetic("mul", BF16, latency) for latency in (1, 2, 4)]

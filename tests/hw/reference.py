@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fuseflow.samml.functions import TABULATED
 from fuseflow.samml.values import ValueType
+from sim_models.functions import elementary
 
 Words = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -77,11 +79,23 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+}
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "neg": np.negative,
+    "abs": np.abs,
+    "narrow": lambda a: a,
+    "widen": lambda a: a,
+    "sqrt": np.sqrt,
+    "reciprocal": lambda a: 1 / a,
 }
 
 
 def apply(op: str, value: ValueType, a: Words, b: Words, result: ValueType | None = None) -> Result:
-    """Apply an operation of `hw`: a binary one, ``neg``, ``abs``, ``narrow`` or ``widen``.
+    """Apply an operation of `hw`: a binary one, a function, ``narrow`` or ``widen``.
+
+    Elementary functions are those of the golden model, whose distance from the exact ones is
+    tested with it.
 
     Parameters
     ----------
@@ -97,10 +111,10 @@ def apply(op: str, value: ValueType, a: Words, b: Words, result: ValueType | Non
         return wrap(_integer(op, a, b), result)
     left, right = decode(a, value), decode(b, value)
     with np.errstate(all="ignore"):
-        exact = _floating(op, left, right)
+        exact = elementary(op, value, left) if op in TABULATED else _floating(op, left, right)
     words = encode(exact, result)
-    finite = np.isfinite(left) & (np.isfinite(right) | (op in ("narrow", "widen", "neg", "abs")))
-    return words, np.isinf(decode(words, result)) & finite
+    # An infinity that is exact, such as 1 / 0, is no overflow.
+    return words, np.isinf(decode(words, result)) & np.isfinite(exact)
 
 
 def _integer(op: str, a: Words, b: Words) -> Words:
@@ -109,12 +123,8 @@ def _integer(op: str, a: Words, b: Words) -> Words:
             return np.maximum(a, b)
         case "min":
             return np.minimum(a, b)
-        case "neg":
-            return -a
-        case "abs":
-            return np.abs(a)
-        case "narrow" | "widen":
-            return a
+        case _ if op in UNARY:
+            return UNARY[op](a)
         case _:
             return BINARY[op](a, b)
 
@@ -125,11 +135,7 @@ def _floating(op: str, a: Floats, b: Floats) -> Floats:
             return larger(a, b)
         case "min":
             return -larger(-a, -b)
-        case "neg":
-            return -a
-        case "abs":
-            return np.abs(a)
-        case "narrow" | "widen":
-            return a
+        case _ if op in UNARY:
+            return UNARY[op](a)
         case _:
             return BINARY[op](a, b)

@@ -8,11 +8,13 @@ import pytest
 from fuseflow.samml.values import BF16, VALUE_TYPES
 from tests.hw.arithmetic import Arithmetic, all_significands, pairs, play, units
 from tests.hw.reference import Result, Words, apply
+from tests.sim_models.points import operands
 
 pytestmark = [pytest.mark.rtl, pytest.mark.xdist_group("arithmetic")]
 
-COUNT = 1 << 17
-"""Pairs of every type: all pairs of edges, 10^5 others, and for bf16 all significands."""
+PAIRS, WORDS = 9 << 14, 1 << 16
+"""Operands of every type: all pairs of edges, 10^5 others, and for bf16 all significands; then
+what functions of one operand are tried at, for 16 bits every word."""
 
 UNITS = units()
 
@@ -22,12 +24,15 @@ def vectors() -> dict[str, tuple[Words, Words]]:
     made: dict[str, tuple[Words, Words]] = {}
     for name, value in VALUE_TYPES.items():
         rng = np.random.default_rng(value.bits)
-        if value == BF16:
-            every = all_significands(value)
-            a, b = pairs(value, COUNT, rng)
-            made[name] = np.concatenate([every[:, 0], a]), np.concatenate([every[:, 1], b])
-        else:
-            made[name] = pairs(value, COUNT + (1 << 14), rng)
+        every = all_significands(value) if value == BF16 else np.empty((0, 2), np.int64)
+        a, b = pairs(value, PAIRS - len(every), rng)
+        single, _ = pairs(value, WORDS, rng)
+        if value.is_float:
+            single = operands(value, WORDS - len(operands(value, 0, rng)), rng)
+        made[name] = (
+            np.concatenate([every[:, 0], a, single]),
+            np.concatenate([every[:, 1], b, single]),
+        )
     return made
 
 

@@ -88,7 +88,12 @@ def _attention(q, k, v, m):
 def _causal(x):
     lower = np.where(np.tri(4) > 0, x, -np.inf)
     hidden = np.array([[0, 1, 0, 0], [0, 0, 0, 1], [1, 1, 1, 0], [0, 0, 0, 0]])
-    return lower, lower, np.where(hidden, -np.inf, x)
+    return lower, lower, np.where(hidden, -1e9, x)
+
+
+def _scores(x, y):
+    kept = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0]]) > 0
+    return softmax(np.where(kept, x, -np.inf)), np.where(kept, y, -(2.0**31))
 
 
 def _masks(x, y, m, n):
@@ -141,6 +146,7 @@ CASES: dict[str, Case] = {
         (dense(3, 4), sparse(3, 4), mask(3, 4)),
         lambda x, m, d: (np.where(m == 0, -1, x), d * x),
     ),
+    "diagonal": Case((dense(4, 4),), lambda x: (np.diag(x),)),
     "functions": Case((dense(8), positive(8)), _functions),
     "gather": Case((dense(4, 3),), lambda x: (x[[3, 0, 0, 2, 1]],)),
     "gelu_steps": Case((dense(2, 3),), lambda x: (gelu(x),)),
@@ -167,12 +173,22 @@ CASES: dict[str, Case] = {
         ),
     ),
     "repeated": Case((dense(3), dense(3)), lambda x, y: (2 * x * y,)),
+    "scores": Case((dense(4, 4), dense(4, 4)), _scores),
     "sddmm": Case((sparse(6, 5), dense(6, 4), dense(4, 5)), lambda s, a, b: (s * (a @ b),)),
     "softmax": Case((dense(4, 6),), lambda x: (softmax(x),)),
     "softmax_named": Case((dense(4, 6),), lambda x: (softmax(x, 0),)),
     "spmm": Case((sparse(6, 5), dense(5, 4)), lambda a, b: (a @ b,)),
     "spmv": Case((sparse(6, 5), dense(5)), lambda a, x: (a @ x,)),
     "storage": Case((dense(4, 4), sparse(4, 4)), lambda a, b: (a * b, b)),
+    "thresholds": Case(
+        (dense(3, 4), dense(3, 4)),
+        lambda x, y: (
+            np.where(x > 0.5, y, x),
+            np.where(x <= y, 2, y),
+            np.where(x == y, x, -1),
+            1.0 * (x < y),
+        ),
+    ),
     "tensor3": Case((sparse(3, 4, 5), dense(4)), lambda t, v: (np.einsum("ijk,j->ki", t, v),)),
     "units": Case((dense(3, 1), dense(1, 4), dense(1, 1)), lambda a, b, c: ((a + b) * c, c[0, 0])),
     "views": Case(

@@ -44,6 +44,21 @@ class Sage(nn.Module):
         return F.relu(self.linear(torch.cat([x, mean], -1)))
 
 
+class Gat(nn.Module):
+    """A head of graph attention, with the score of what is no edge as its first code has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(5, 4, bias=False)
+        self.left, self.right = nn.Parameter(normal(4)), nn.Parameter(normal(4))
+
+    def forward(self, a, x):
+        h = self.linear(x)
+        scores = F.leaky_relu((h @ self.left)[:, None] + (h @ self.right)[None, :], 0.2)
+        weights = torch.softmax(torch.where(a > 0, scores, torch.full_like(scores, -9e15)), -1)
+        return F.elu(weights @ h)
+
+
 class Attention(nn.Module):
     """Two heads with a mask, a residual and a LayerNorm: the score of a hidden pair is -inf."""
 
@@ -110,6 +125,21 @@ MODELS = {
     "mlp": (Mlp, lambda: [normal(2, 4)]),
     "gcn": (Gcn, lambda: [normal(6, 6).relu(), normal(6, 5)]),
     "graphsage": (Sage, lambda: [(normal(6, 6) > 0.5).float(), normal(6, 5)]),
+    "gat": (Gat, lambda: [chosen(6, 6).float(), normal(6, 5)]),
+    "encoder": (
+        lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
+        lambda: [normal(1, 5, 8)],
+    ),
+    "softplus": (nn.Softplus, lambda: [normal(3, 4)]),
+    "mish": (nn.Mish, lambda: [normal(3, 4)]),
+    "prelu": (nn.PReLU, lambda: [normal(3, 4)]),
+    "diagonal": (lambda: Function(lambda x: x.diagonal()), lambda: [normal(4, 4)]),
+    "logsumexp": (lambda: Function(lambda x: torch.logsumexp(x, -1)), lambda: [normal(3, 4)]),
+    "masked-mean": (
+        lambda: Function(lambda x, m: (x * m[:, None].float()).sum(0) / m.float().sum()),
+        lambda: [normal(5, 3), torch.tensor([True, True, False, True, False])],
+    ),
+    "depthwise": (lambda: nn.Conv2d(4, 4, 3, groups=4), lambda: [normal(1, 4, 5, 5)]),
     "attention": (Attention, lambda: [normal(4, 8), chosen(4, 4).float()]),
     "causal": (Causal, lambda: [normal(4, 4)]),
     "sdpa": (attend, lambda: [normal(*s) for s in HEADS]),
@@ -244,7 +274,16 @@ def test_places_are_those_of_the_model():
     assert location.line > 1
 
 
-def test_a_softplus_has_a_threshold():
-    module = exported(nn.Softplus(), [normal(3)])
-    with pytest.raises(MlirError, match="no relu, maximum, minimum or magnitude"):
+def test_a_nan_is_no_number():
+    module = exported(Function(torch.isnan), [normal(3)])
+    with pytest.raises(MlirError, match="asks for NaN"):
         read_module(module)
+
+
+@pytest.mark.parametrize("lowest", [-9e15, torch.finfo(torch.float32).min, -torch.inf])
+def test_what_a_softmax_does_not_see_is_minus_infinity(lowest):
+    model = Function(lambda x, m: torch.softmax(x.masked_fill(m == 0, lowest), -1))
+    module = read_module(exported(model, [normal(4, 4), chosen(4, 4).float()]))
+    first = module.steps[0]
+    assert isinstance(first, Compute)
+    assert str(first.value) == "where(arg1(i0,i1), arg0(i0,i1), -inf)"

@@ -13,10 +13,10 @@ from fuseflow import parse_program
 from fuseflow.api import Kernel
 from fuseflow.api import Program as Compiled
 from fuseflow.compiler.expr import Constant, Where, walk
-from fuseflow.compiler.fills import FLOATING
 from fuseflow.compiler.program import Program
 from fuseflow.compiler.schedule import Scheduler
 from fuseflow.samml.formats import Format
+from fuseflow.samml.functions import FLOATING
 from fuseflow.samml.values import FP32, ValueType
 from fuseflow.tensor import Tensor
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fuseflow
-from fuseflow.comparison.bigbird import bigbird
+from fuseflow.data.bigbird import bigbird_mask
 from fuseflow.samml.errors import TensorError
 from fuseflow.samml.formats import LevelKind
 from fuseflow.samml.streams import Kind
@@ -21,7 +21,7 @@ PRODUCT_THEN_MASK = "T(i,j) = Q(i,d) * K(j,d); S(i,j) = M(i,j) * T(i,j)"
 
 def operands(sequence: int, depth: int) -> list[Tensor]:
     rng = np.random.default_rng(depth)
-    mask = bigbird(sequence, BLOCK).astype(float)
+    mask = bigbird_mask(sequence, BLOCK).astype(float)
     rows = [rng.uniform(-2, 2, (sequence, depth)) for _ in "QK"]
     return [
         Tensor.from_numpy("M", mask, "sparse", value=FP32),
@@ -56,7 +56,7 @@ def expected_tokens(scores: int, depth: int) -> int:
 
 
 def test_the_mask_has_the_blocks_of_the_field() -> None:
-    mask = bigbird(1024, BLOCK)
+    mask = bigbird_mask(1024, BLOCK)
     blocks = mask[::BLOCK, ::BLOCK]
     assert blocks.sum() == 549
     assert mask.sum() == 549 * BLOCK**2
@@ -68,14 +68,14 @@ def test_the_mask_has_the_blocks_of_the_field() -> None:
     local[:2] = local[:, :2] = True
     assert ((blocks & ~local).sum(axis=1) <= 2).all()
     assert (blocks & ~local).any()
-    np.testing.assert_array_equal(mask, bigbird(1024, BLOCK))
-    assert (mask != bigbird(1024, BLOCK, seed=1)).any()
+    np.testing.assert_array_equal(mask, bigbird_mask(1024, BLOCK))
+    assert (mask != bigbird_mask(1024, BLOCK, seed=1)).any()
 
 
 def test_blocks_divide_the_sequence() -> None:
-    assert bigbird(16, 16).all()
+    assert bigbird_mask(16, 16).all()
     with pytest.raises(TensorError, match="no whole number of blocks of 16: choose a multiple"):
-        bigbird(100, 16)
+        bigbird_mask(100, 16)
 
 
 @pytest.mark.parametrize("depth", [1, 5])

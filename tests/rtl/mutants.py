@@ -22,7 +22,7 @@ from fuseflow.samml.values import INT32, ValueType
 from gen.tile import Maker, Tile
 from hw.edge import Edge
 from hw.unit import fork
-from verif.primitives import SETUPS, Setup, bench_graph, sink_name
+from verif.primitives import FUNCTIONS, SETUPS, Setup, bench_graph, sink_name
 
 
 @dataclass(frozen=True)
@@ -298,6 +298,40 @@ FLOAT_MUTANTS = (
         "half & (significand[: below - 1].any() | significand[below])", "half", ("add", "mul"),
     ),
     Mutant(
+        "remainder_forgotten", "hw.digits",
+        'Cat(parts["remainder"].any(), parts["found"])', 'Cat(Const(0, 1), parts["found"])',
+        ("div", "sqrt"),
+    ),
+    Mutant(
+        "root_of_an_even_exponent", "hw.digits", "odd = ~a.exponent[0]", "odd = a.exponent[0]",
+        ("sqrt",),
+    ),
+    Mutant(
+        "zero_divisor_is_finite", "hw.digits",
+        "a.special | b.nan | b.zero", "a.special | b.nan", ("div", "reciprocal"),
+    ),
+    Mutant(
+        "halves_swapped", "hw.tabulated",
+        '"low": found * low, "high": found * high', '"low": found * high, "high": found * low',
+        ("exp", "log", "tanh"),
+    ),
+    Mutant(
+        "polynomial_of_the_next_segment", "hw.tabulated",
+        'parts["index"], column', 'parts["index"] ^ 1, column', ("rsqrt", "sigmoid"),
+    ),
+    Mutant(
+        "tail_for_both_signs", "hw.tabulated",
+        'Mux(parts["sign"], tail, (1 << places) - moved)', "tail", ("sigmoid", "gelu"),
+    ),
+    Mutant(
+        "log_of_large_significands", "hw.tabulated",
+        "exponent + large", "exponent", ("log",),
+    ),
+    Mutant(
+        "steep_tangent_scaled", "hw.tabulated",
+        "Mux(steep, 1 << spec.fraction, significand)", "significand", ("tanh",),
+    ),
+    Mutant(
         "hazard_ignored_by_sums", "hw.primitives.accumulate",
         "& ~(adds & self._hazard(m, fire & adds, fire & ends))", "", ("accumulate",),
     ),
@@ -320,7 +354,7 @@ class Copy:
 
 def copies(mutants: Sequence[Mutant] = MUTANTS) -> tuple[Copy, ...]:
     """Return one copy per mutant and setup, and one control per setup."""
-    plain = {setup.name: setup for setup in SETUPS}
+    plain = {setup.name: setup for setup in (*SETUPS, *FUNCTIONS)}
     used = dict.fromkeys(name for mutant in mutants for name in mutant.setups)
     pairs = [(None, name) for name in used]
     pairs += [(mutant, name) for mutant in mutants for name in mutant.setups]

@@ -15,7 +15,7 @@ from tests.rtl.bench import check, check_expected, make_round, play
 from tests.rtl.cases import PLACES, Expected, from_vector
 from tests.rtl.random_cases import random_case
 from tests.shared_data import vectors
-from verif.primitives import SETUPS, VALUE_SETUPS, bench_graph
+from verif.primitives import FUNCTIONS, SETUPS, VALUE_SETUPS, bench_graph
 from verif.tile import RtlTile, build_tile
 
 pytestmark = [pytest.mark.rtl, pytest.mark.xdist_group("primitives")]
@@ -76,6 +76,8 @@ def test_value_types(value: ValueType) -> None:
     """Every operation of a type, in streams that also stall."""
     part = value in (FP16, INT16)
     setups = [setup for setup in VALUE_SETUPS if not part or setup.name in SOME]
+    if value.is_float:
+        setups += FUNCTIONS
     graph = bench_graph(setups, f"values_{value.name}", value)
     tile = build_tile(lambda: Tile(graph, gated=True), optimize=False)
     rounds = []

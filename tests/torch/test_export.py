@@ -199,7 +199,7 @@ class TestModules:
         text = exported.module.operation.get_asm(enable_debug_info=True)
         places = set(re.findall(r'loc\("([^"]+)":([0-9]+)', text))
         first = Layer.forward.__code__.co_firstlineno
-        assert places == {(__file__, str(first + 1))}
+        assert places == {(__file__, str(first + 1)), ("scope:linear", "1")}
 
     def test_what_depends_on_no_argument_is_a_constant(self) -> None:
         mask = export(

@@ -18,7 +18,7 @@ SEED = 9
 """With 64 blocks a row, this one keeps 549 of 4,096, as the field's standard mask does."""
 
 
-def bigbird(sequence: int, block: int, seed: int = SEED) -> NDArray[np.bool_]:
+def bigbird_mask(sequence: int, block: int, seed: int = SEED) -> NDArray[np.bool_]:
     """Return which scores a mask keeps: a square of booleans.
 
     Parameters

@@ -1,0 +1,303 @@
+"""Golden meanings on streams with dense inner levels, which are not spread where that can wait.
+
+A node that works leaf by leaf gets its fields as far as they vary. A sum of products is formed by
+`sim_models.contract`, or, where something may have overflowed, by the meaning of its node. So is
+everything that has no rule here, on streams that are spread.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from fuseflow.samml.streams import Kind
+from fuseflow.samml.values import ValueType
+from sim_models.arithmetic import Fold, apply, numbers, words
+from sim_models.blocks import Blocks, Column, Product, aligned, check_room, spread_shape
+from sim_models.contract import OverflowingError, dots, row_sums
+from sim_models.golden import meaning_of
+from sim_models.ragged import NULL_REF, Ragged, Words
+from sim_models.storage import Flags, NodeView
+
+CHUNK = 1 << 20
+"""Elements that a meaning gets at a time, where fibers are of one length."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What rules share.
+
+    Attributes
+    ----------
+    value : ValueType
+        Of the graph.
+    flags : Flags
+    limit : int
+        Most words of an array.
+    window : tuple of int or None
+        From which iteration on the outermost loops run, and how many of them; None: all.
+    """
+
+    value: ValueType
+    flags: Flags
+    limit: int
+    window: tuple[int, int] | None
+
+    def formed(self, column: Column) -> Words:
+        """Form products, if these are any."""
+        if not isinstance(column, Product):
+            return column
+        check_room(prod(spread_shape([column.a, column.b])), self.limit)
+        factors = (numbers(self.value, factor) for factor in (column.a, column.b))
+        return words(column.kind, apply("mul", column.kind, self.flags, *factors))
+
+    def ragged(self, stream: Blocks, *, bounded: bool = True) -> Ragged:
+        """Spread a stream."""
+        limit = self.limit if bounded else 1 << 62
+        if bounded:
+            check_room(prod(stream.shape), limit)
+        return stream.like(*map(self.formed, stream.fields)).ragged(limit)
+
+
+Streams = Mapping[str, Blocks]
+Rule = Callable[[Work, NodeView, Streams], "dict[str, Blocks] | None"]
+
+
+def mean(work: Work, primitive: str, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
+    """Return what a node makes of its inputs."""
+    if primitive in ("locate", "array", "unary"):
+        return _leaf_by_leaf(work, primitive, view, inputs)
+    rule = _RULES.get(primitive)
+    found = rule(work, view, inputs) if rule else None
+    if found is not None:
+        return found
+    spread = {port: work.ragged(stream) for port, stream in inputs.items()}
+    results = meaning_of(primitive)(view, spread)
+    return {output: Blocks.of(stream) for output, stream in results.items()}
+
+
+def dropped_by(work: Work, view: NodeView, inputs: Streams) -> Words:
+    """Return for every payload of a drop_value whether it is dropped."""
+    vals = work.ragged(inputs["val"]).fields[0]
+    return (~(numbers(view.value, vals) != view.params["fill"])).astype(np.int64)
+
+
+# --- leaf by leaf ----------------------------------------------------------------------
+
+
+def _leaf_by_leaf(work: Work, primitive: str, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
+    streams = aligned(work.limit, *inputs.values())
+    columns = [work.formed(stream.fields[0]) for stream in streams]
+    shape = spread_shape(columns)
+    check_room(prod(shape), work.limit)
+    flat = {
+        port: Ragged((), np.broadcast_to(column, shape).reshape(1, -1))
+        for port, column in zip(inputs, columns, strict=True)
+    }
+    (result,) = meaning_of(primitive)(view, flat).values()
+    return {"out": streams[0].like(result.fields[0].reshape(shape))}
+
+
+def _alu(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
+    a, b = aligned(work.limit, inputs["a"], inputs["b"])
+    factors = [work.formed(stream.fields[0]) for stream in (a, b)]
+    spread = prod(spread_shape(factors))
+    if view.params["op"] == "mul" and not view.params["relu"] and spread > max(
+        factor.size for factor in factors
+    ):  # fmt: skip
+        kind = view.value.wide if view.params["wide"] else view.value
+        return {"out": a.like(Product(*factors, kind))}
+    return _leaf_by_leaf(work, "alu", view, {"a": a.like(factors[0]), "b": b.like(factors[1])})
+
+
+# --- loops -----------------------------------------------------------------------------
+
+
+def _scan_dense(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks] | None:
+    stream, size = inputs["ref"], view.size()
+    first, count = 0, size
+    if stream.rank == 0 and work.window is not None:
+        first, count = work.window
+    if count == 0:
+        return None
+    crd = (first + np.arange(count)).reshape(*(1 for _ in stream.shape), count)
+    fields: list[Column] = [crd]
+    if view.params["bound"]:
+        parent = stream.array(0)
+        if (parent == NULL_REF).any():
+            return None
+        check_room(parent.size * count, work.limit)
+        fields.append(parent[..., np.newaxis] * size + crd)
+    return {"out": Blocks(stream.lengths, stream.count, (*stream.inner, count), tuple(fields))}
+
+
+def _repeat(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
+    x, signal = inputs["x"], inputs["signal"]
+    if signal.inner:
+        kept = min(len(x.inner), len(signal.inner) - 1)
+        x, signal = x.outer(kept, work.limit), signal.outer(kept + 1, work.limit)
+        repeated = (work.formed(each)[..., np.newaxis] for each in x.fields)
+        return {"out": signal.like(*repeated)}
+    x, fibers = x.outer(0, work.limit), np.arange(0)
+    if any(each.shape[0] > 1 for each in map(work.formed, x.fields)):
+        fibers = np.repeat(np.arange(len(signal.lengths[-1])), signal.lengths[-1])
+    columns = map(work.formed, x.fields)
+    return {"out": signal.like(*(each if len(each) == 1 else each[fibers] for each in columns))}
+
+
+# --- folds -----------------------------------------------------------------------------
+
+
+def _reduce(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks] | None:
+    streams = aligned(work.limit, *inputs.values())
+    stream = streams[0]
+    fold = Fold.of(view.params, view.value, Kind.SUM, view.flags)
+    factors = None
+    if view.params["multiply"]:
+        factors = work.formed(streams[0].fields[0]), work.formed(streams[1].fields[0])
+    elif isinstance(column := stream.fields[0], Product) and column.kind == fold.inside:
+        factors = column.a, column.b
+    if factors is not None and view.params["op"] == "sum":
+        try:
+            return {"out": _dotted(fold, view, stream, *factors)}
+        except OverflowingError:
+            pass
+    return _reduced(work, view, inputs, streams) if stream.inner else None
+
+
+def _dotted(fold: Fold, view: NodeView, stream: Blocks, a: Words, b: Words) -> Blocks:
+    """Sum the products of every innermost fiber."""
+    if stream.inner:
+        length = stream.inner[-1]
+        lead = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        starts = np.empty((prod(lead), 3), np.int64)
+        flat: list[Words] = []
+        for k, factor in enumerate((a, b)):
+            starts[:, k] = _rows(factor.shape[:-1], lead) * length
+            flat.append(np.broadcast_to(factor, (*factor.shape[:-1], length)).ravel())
+        starts[:, 2] = length
+        levels, count, inner = stream.lengths, stream.count, stream.inner[:-1]
+    else:
+        flat = [np.broadcast_to(factor, (stream.count,)) for factor in (a, b)]
+        starts, lead = _fibers(stream.lengths[-1]), (len(stream.lengths[-1]),)
+        levels, count, inner = stream.lengths[:-1], len(stream.lengths[-1]), ()
+    x, y = (numbers(view.value, factor) for factor in flat)
+    sums, wrapped = dots(x, y, starts, fold.inside)
+    view.flags.overflow |= wrapped
+    found = fold.words(np.where(starts[:, 2] == 0, fold.nothing, sums))
+    return Blocks(levels, count, inner, (found.reshape(lead),))
+
+
+def _rows(own: tuple[int, ...], lead: tuple[int, ...]) -> Words:
+    """Return which of its rows an array has for each of those that it spreads over."""
+    return np.broadcast_to(np.arange(prod(own)).reshape(own), lead).ravel()
+
+
+def _fibers(lengths: Words) -> Words:
+    """Return where fibers begin, in both factors, and how long they are."""
+    begin = np.cumsum(lengths) - lengths
+    return np.stack([begin, begin, lengths], axis=1).astype(np.int64)
+
+
+def _reduced(
+    work: Work, view: NodeView, inputs: Streams, streams: list[Blocks]
+) -> dict[str, Blocks]:
+    """Give the meaning of a fold some fibers at a time."""
+    columns = [work.formed(each.fields[0]) for each in streams]
+    stream, length = streams[0], streams[0].inner[-1]
+    lead = spread_shape(columns)[:-1]
+    rows = [
+        np.broadcast_to(column, (*lead, length)).reshape(prod(lead), length) for column in columns
+    ]
+    parts: list[Words] = []
+    step = max(1, CHUNK // length)
+    for first in range(0, prod(lead), step):
+        some = [each[first : first + step] for each in rows]
+        counts = np.full(len(some[0]), length)
+        fibers = {
+            port: Ragged((counts,), each.reshape(1, -1))
+            for port, each in zip(inputs, some, strict=True)
+        }
+        parts.append(meaning_of("reduce")(view, fibers)["out"].fields[0])
+    found = np.concatenate(parts).reshape(lead)
+    return {"out": Blocks(stream.lengths, stream.count, stream.inner[:-1], (found,))}
+
+
+def _accumulate(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks] | None:
+    crd, val = aligned(work.limit, inputs["crd"], inputs["val"])
+    if view.params["kept"] != 1 or view.params["op"] != "sum" or not crd.inner:
+        return None
+    (extent,) = view.params["size"]
+    size, crds = crd.inner[-1], crd.array(0)
+    if view.storage.size(extent) != size or not np.array_equal(crds.ravel(), np.arange(size)):
+        return None
+    kind = view.inputs["val"].fields[0].kind
+    fold = Fold.of(view.params, view.value, kind, view.flags)
+    column = val.fields[0]
+    if isinstance(column, Product) and column.kind == fold.inside:
+        types, factors = (view.value, view.value), (column.a, column.b)
+    else:
+        one = np.array(fold.addend.encode(1)).reshape(*(1 for _ in val.shape))
+        types, factors = (fold.addend, fold.addend), (one, work.formed(column))
+    if factors[1].shape[-1] == 1:
+        factors = factors[::-1]
+    if factors[1].shape[-1] != size:
+        return None
+    try:
+        return {"out": _added(work, fold, types, view, crd, *factors)}
+    except OverflowingError:
+        return None
+
+
+def _added(
+    work: Work, fold: Fold, types: tuple[ValueType, ValueType], view: NodeView, crd: Blocks,
+    a: Words, b: Words,
+) -> Blocks:  # fmt: skip
+    """Sum the products of every row, coordinate by coordinate; all of these are touched or none."""
+    size = crd.inner[-1]
+    flat: list[Words] = []
+    if len(crd.inner) > 1:
+        length = crd.inner[-2]
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        starts = np.empty((prod(lead), 3), np.int64)
+        for k, factor in enumerate((a, b)):
+            starts[:, k] = _rows(factor.shape[:-2], lead) * length
+            full = (*factor.shape[:-2], length, factor.shape[-1])
+            check_room(prod(full), work.limit)
+            flat.append(np.broadcast_to(factor, full).reshape(-1, factor.shape[-1]))
+        starts[:, 2] = length
+        levels, count, inner = crd.lengths, crd.count, crd.inner[:-2]
+    else:
+        for factor in (a, b):
+            check_room(crd.count * factor.shape[-1], work.limit)
+            flat.append(np.broadcast_to(factor, (crd.count, factor.shape[-1])))
+        starts, lead = _fibers(crd.lengths[-1]), (len(crd.lengths[-1]),)
+        levels, count, inner = crd.lengths[:-1], len(crd.lengths[-1]), ()
+    x, y = (numbers(of, factor) for of, factor in zip(types, flat, strict=True))
+    sums, wrapped = row_sums(x, y, starts, fold.inside)
+    view.flags.overflow |= wrapped
+    empty = starts[:, 2:] == 0
+    found = fold.words(np.where(empty, fold.nothing, sums)).reshape(*lead, size)
+    keys = np.arange(size).reshape(*(1 for _ in lead), size)
+    made = Blocks(levels, count, (*inner, size), (keys, found))
+    if view.params["mode"] == "dense" or not empty.any():
+        return made
+    counts = np.where(empty[:, 0], 0, size)
+    spread = made.ragged(1 << 62)
+    kept = np.repeat(~empty[:, 0], size)
+    return Blocks.of(Ragged((*spread.lengths[:-1], counts), spread.fields[:, kept]))
+
+
+def _root(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
+    return {"out": Blocks((), 1, (), (np.zeros(1, np.int64),))}
+
+
+_RULES: dict[str, Rule] = {
+    "root": _root,
+    "scan_dense": _scan_dense,
+    "repeat": _repeat,
+    "alu": _alu,
+    "reduce": _reduce,
+    "accumulate": _accumulate,
+}

@@ -1,0 +1,1 @@
+"""Closed-form runs: skipping the periods of loops whose state repeats."""

@@ -1,0 +1,106 @@
+"""The example models export, compute what they say, and are what their files name."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from examples.models import cnn, gcn, gpt, mlp, sae, sage
+from examples.models.train_gcn import csr, train
+from fuseflow.data import bigbird_mask, citation, karate, mean_neighbours, normalised
+from fuseflow.torch import export
+from tests.shared_data import shared_path
+from tests.torch.models import quietly, sparse
+
+CLUB = karate()
+MEAN = csr(mean_neighbours(CLUB.adjacency))
+ADJ = csr(normalised(CLUB.adjacency))
+IDENTITY = csr(CLUB.features)
+MASK = torch.from_numpy(bigbird_mask(32, 4))
+X = torch.randn(32, 24, generator=torch.Generator().manual_seed(1))
+
+MODELS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...], Any]] = {
+    "gcn": (gcn.GCN(34, 16, 2), (ADJ, IDENTITY), gcn),
+    "gcn with softmax": (gcn.GCN(24, 16, 2, True), (csr(normalised(MASK)), X), gcn),
+    "sage": (sage.GraphSAGE(34, 16, 2), (MEAN, torch.eye(34)), sage),
+    "sage with cat": (sage.GraphSAGE(34, 16, 2, True), (MEAN, torch.eye(34)), sage),
+    "sae": (sae.SparseAutoencoder(24, 48), (X,), sae),
+    "gpt": (gpt.DecoderBlock(MASK, 24, 3, 96), (X,), gpt),
+    "gpt with relu": (gpt.DecoderBlock(MASK, 24, 3, 96, nn.ReLU()), (X,), gpt),
+    "cnn": (cnn.CNN(4, 8, (24, 5, 6)), (X,), cnn),
+    "mlp": (mlp.MLP(24, 16, 16, 4), (X,), None),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_is_exported_with_its_formats(name: str) -> None:
+    model, inputs, file = MODELS[name]
+    formats = mlp.formats(3) if file is None else file.FORMATS
+    exported = export(model.eval(), inputs, formats)
+    assert exported.results == ("result",)
+    text = str(exported.module)
+    assert set(re.findall(r"\b(linalg|tensor|arith|math|cf|scf|tm_tensor)\.", text)) <= {
+        "linalg", "tensor", "arith", "math",
+    }  # fmt: skip
+    assert "dense_resource" not in text
+    named = {argument.name for argument in exported.arguments if argument.kind != "input"}
+    assert named >= {key for key, _ in model.named_parameters()}
+    for region in () if file is None else file.REGIONS:
+        model.get_submodule(region)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding"), [(3, 1, 1), (3, 2, 0), (2, 2, 1), (1, 1, 0)]
+)
+def test_a_convolution_is_that_of_pytorch(kernel: int, stride: int, padding: int) -> None:
+    height, width, channels, filters = 5, 7, 3, 4
+    unfold = quietly(lambda: cnn.unfolding(height, width, kernel, stride, padding))
+    layer = cnn.Convolution(channels, filters, kernel, unfold)
+    x = torch.randn(height * width, channels)
+    weight = layer.linear.weight.view(filters, kernel, kernel, channels).permute(0, 3, 1, 2)
+    image = x.T.reshape(1, channels, height, width)
+    expected = functional.conv2d(image, weight, layer.linear.bias, stride, padding)
+    expected = torch.relu(expected)[0].reshape(filters, -1).T
+    torch.testing.assert_close(layer(x), expected)
+
+
+def test_both_layers_of_sage_are_one_function() -> None:
+    two, one = sage.Layer(6, 4, last=False), sage.ConcatenatingLayer(6, 4, last=False)
+    with torch.no_grad():
+        one.linear.weight.copy_(torch.cat([two.itself.weight, two.neighbours.weight], dim=1))
+        one.linear.bias.copy_(two.itself.bias)
+    mean, x = sparse("CSR"), torch.randn(6, 6)
+    torch.testing.assert_close(one(mean, x), two(mean, x))
+
+
+def test_pruning_keeps_the_largest_tenth() -> None:
+    model = sae.SparseAutoencoder(50, 100)
+    for layer in (model.encoder, model.decoder):
+        assert (layer.weight == 0).double().mean().item() == 0.9
+        assert [name for name, _ in layer.named_parameters()] == ["bias", "weight"]
+
+
+def test_attention_is_that_of_pytorch() -> None:
+    block = gpt.DecoderBlock(MASK, 24, 3, 96).eval()
+    attention, x = block.attention, X
+    heads = [
+        linear(attention.norm(x)).view(32, 3, 8).transpose(0, 1)
+        for linear in (attention.query, attention.key, attention.value)
+    ]
+    mixed = functional.scaled_dot_product_attention(*heads, attn_mask=MASK)
+    expected = x + attention.output(mixed.transpose(0, 1).reshape(32, 24))
+    torch.testing.assert_close(attention(x), expected)
+
+
+@pytest.mark.regress
+def test_cora_is_learnt() -> None:
+    path: Path = shared_path("data/cora.npz")
+    graph = citation(path)
+    model, accuracy = train(graph)
+    assert accuracy >= 0.8
+    adj, x = csr(normalised(graph.adjacency)), torch.from_numpy(graph.features.toarray())
+    assert export(model, (adj, x)).results == ("result",)
