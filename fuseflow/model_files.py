@@ -1,4 +1,4 @@
-"""Files of models: ``.mlir``, linalg on tensors; ``.pt2`` and ``.pt``, which PyTorch wrote."""
+"""Files of models: ``.mlir``, linalg on tensors, and what PyTorch wrote."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ def open_model(
     path : path
         ``.mlir``: a module of linalg on tensors with one public function, whose arguments are
         called ``arg0``, ``arg1``, ... ``.pt2``: what `torch.export.save` wrote, with weights and
-        example inputs. ``.pt``: a pickled `torch.nn.Module`.
+        example inputs. ``.pt``, ``.pth``: a pickled `torch.nn.Module`.
     inputs : mapping of str to array or Coordinates, optional
         Example inputs of `forward`, in the place of those in the file; a ``.pt`` has none.
     trust_pickle : bool

@@ -34,7 +34,7 @@ def prepare_model(options: "Options", path: str) -> PreparedModel:
             raise ParseError(f"{option} is for statements, '{path}' is a model: leave it out")
     files = pairs("--tensor", options.tensors)
     inputs = data = None
-    if path.endswith(".pt") and options.trust_pickle and files:
+    if path.endswith((".pt", ".pth")) and options.trust_pickle and files:
         inputs = {name: _read_input(options, name, text) for name, text in files}
     with progress("opening the model"):
         function = open_model(path, inputs, trust_pickle=options.trust_pickle)
@@ -73,7 +73,7 @@ def _formats(options: "Options", function: Function, path: str) -> dict[str, Any
         if not found:
             raise LoweringError(
                 f"--format {bare}: '{path}' says of none of its arguments that it is sparse; name "
-                f"one, such as --format {next(iter(function.arguments), 'NAME')}={bare}"
+                f"one, such as --format {next(iter(function.inputs), 'NAME')}={bare}"
             )
     return {**found, **dict(pairs("--format", named))}
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROGRAM_SUFFIX = ".ff"
 """A text that ends so is the file of a program."""
 
-MODEL_SUFFIXES = (".mlir", ".pt2", ".pt")
+MODEL_SUFFIXES = (".mlir", ".pt2", ".pt", ".pth")
 """A path that ends so is the file of a model."""
 
 Anything: TypeAlias = "str | Path | Statement | Program | Computed | Mapping[str, Computed]"

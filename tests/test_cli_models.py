@@ -141,6 +141,70 @@ def test_models_and_rtl_of_a_module_agree(folder: Path) -> None:
         np.testing.assert_allclose(archive["array"], A @ X @ W)
 
 
+# --- what PyTorch wrote ------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    """A folder with a model as `.pt2` and as `.pt`, which give this on their inputs."""
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    from fuseflow.torch.quiet import quiet
+    from tests.torch.models import Propagation
+
+    monkeypatch.chdir(tmp_path)
+    model = Propagation(4, 2).eval()
+    inputs = torch.as_tensor(np.kron(np.eye(2), np.ones((3, 3)))).float(), torch.rand(6, 4)
+    with quiet(), torch.no_grad():
+        torch.export.save(torch.export.export(model, inputs), "layer.pt2")
+        result = model(*inputs)
+    torch.save(model, "layer.pt")
+    sp.save_npz("adj.npz", sp.csr_array(inputs[0].numpy()))
+    np.savez("x.npz", array=inputs[1].numpy())
+    return result.numpy()
+
+
+def test_a_saved_program_brings_its_data(saved: np.ndarray) -> None:
+    text = succeed("run", "layer.pt2", "--format", "adj=CSR", "--result", "result=y.npz")
+    assert "adj ds:0,1" in text
+    with np.load("y.npz") as archive:
+        np.testing.assert_allclose(archive["array"], saved, rtol=1e-5)
+    doubled = 2 * np.load("x.npz")["array"]
+    np.savez("x2.npz", array=doubled)
+    succeed("run", "layer.pt2", "--tensor", "x=x2.npz", "--result", "y2.npz")
+    assert not np.allclose(np.load("y2.npz")["array"], saved)
+
+
+def test_a_pickled_module_takes_inputs_from_files(saved: np.ndarray) -> None:
+    assert "--trust-pickle" in fail("run", "layer.pt")
+    assert "no example inputs" in fail("run", "layer.pt", "--trust-pickle")
+    inputs = ("--tensor", "adj=adj.npz", "--tensor", "x=x.npz")
+    text = succeed("run", "layer.pt", "--trust-pickle", *inputs, "--result", "y.npz",
+                   "--format", "DCSR")  # fmt: skip
+    assert "adj ss:0,1" in text
+    with np.load("y.npz") as archive:
+        np.testing.assert_allclose(archive["array"], saved, rtol=1e-5)
+    wrong = fail("run", "layer.pt", "--trust-pickle", "--tensor", "edges=adj.npz")
+    assert "do not fit Propagation.forward" in wrong
+
+
+def test_the_analysis_of_a_saved_program(saved: np.ndarray) -> None:
+    text = succeed("analyze", "--model", "layer.pt2", "--metric", "memory_bandwidth", "--format",
+                   "adj=CSR", "--fusion", "full")  # fmt: skip
+    assert "measured" in text
+    assert "bytes per cycle, bound by" in text.splitlines()[-1]
+
+
+def test_damaged_and_foreign_files_are_refused(saved: np.ndarray) -> None:
+    whole = Path("layer.pt2").read_bytes()
+    Path("cut.pt2").write_bytes(whole[: len(whole) // 2])
+    Path("text.pt2").write_text("no archive")
+    for name in ("cut.pt2", "text.pt2"):
+        assert f"cannot read '{name}'" in fail("generate", name, "-o", "rtl")
+    assert "no such file" in fail("generate", "gone.pt2", "-o", "rtl")
+    assert "name one, such as --format adj=CSR" in fail("run", "layer.pt2", "--format", "CSR")
+    assert not Path("rtl").exists()
+
+
 # --- Python ------------------------------------------------------------------------------
 
 

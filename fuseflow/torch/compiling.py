@@ -11,6 +11,7 @@ from fuseflow.model import Function, Model
 from fuseflow.samml.formats import Format
 from fuseflow.samml.values import ValueType
 from fuseflow.torch.export import Exported, export
+from fuseflow.torch.untyped import torch_functions
 
 
 def compile(
@@ -110,6 +111,7 @@ def _tensor(data: Data, kind: torch.dtype) -> torch.Tensor:
     if isinstance(data, Coordinates):
         values = torch.as_tensor(data.values).to(kind)
         rows = torch.as_tensor(data.rows.T)
-        return torch.sparse_coo_tensor(rows, values, data.shape).coalesce()
+        made = torch_functions.sparse_coo_tensor(rows, values, data.shape, check_invariants=True)
+        return made.coalesce()
     tensor = torch.as_tensor(data)
     return tensor.to(kind) if tensor.is_floating_point() else tensor
