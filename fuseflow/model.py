@@ -16,6 +16,7 @@ import numpy as np
 
 from fuseflow.api import Prepared, Program, prepare
 from fuseflow.mlir.boundary import Coordinates, Data
+from fuseflow.mlir.derive import derived
 from fuseflow.mlir.link import Linked, link
 from fuseflow.mlir.module import Array, Module, TensorType
 from fuseflow.outcome import RunResult, VerifyResult
@@ -216,8 +217,15 @@ class Function:
             An element is not finite.
         """
         found: list[Tensor] = []
+        given = {
+            name: data[called]
+            for name in self.module.arguments
+            if (called := self.names.get(name, name)) in data
+        }
         for each in linked.inputs:
-            known = data.get(self.names.get(each.source, each.source), each.constant)
+            known = given.get(each.source, each.constant)
+            if known is None:
+                known = derived(self.module, each.source, given)
             if known is not None:
                 found.append(each.tensor(known, value))
         return found

@@ -28,7 +28,7 @@ from fuseflow.mlir.scalars import (
     constant,
     in_float64,
 )
-from fuseflow.mlir.selection import Selection
+from fuseflow.mlir.selection import NO_NAN, Selection
 from fuseflow.mlir.syntax import (
     Affine,
     AffineMap,
@@ -122,10 +122,7 @@ class Body:
                 return self._grid(known, where)
             case Named(name):
                 shape = self.draft.types[name].shape
-                dims = [
-                    p for p, n in zip(where, shape, strict=True) if isinstance(p, Dim) and n > 1
-                ]
-                if any(map(_is_computed, where, shape)) or len(set(dims)) < len(dims):
+                if any(map(_is_computed, where, shape)) or _is_diagonal(where, shape):
                     return self._gather(name, [self._place_grid(place) for place in where])
                 return self._stored(name, self._indices(where, shape))
             case Deferred() as deferred:
@@ -307,8 +304,11 @@ class Body:
         if name in ("true", "false"):
             return Truth(name == "true")
         left, right = (self.expression(operand, place) for operand in operands)
-        if name in ("ord", "uno") or (left == right and name == "une"):
-            raise refused(place, f"'{operation.name}' asks for NaN: what is computed is a number")
+        if left == right and name in ("ord", "uno", "oeq", "une"):
+            found = selection.is_nan(left)
+            return found if name in ("uno", "une") else opposite(found)
+        if name in ("ord", "uno"):
+            raise refused(place, f"'{operation.name}' {NO_NAN}")
         op = name if name in ("eq", "ne") else name[1:]
         return selection.compare(op, left, right)
 

@@ -59,8 +59,6 @@ class Input:
     format : Format
     mask : bool
         It stores a 1 where the source is not 0, and nothing elsewhere.
-    complement : bool
-        A mask of where the source is 0.
     constant : ndarray or None
         The source's elements where they are known.
     """
@@ -71,7 +69,6 @@ class Input:
     shape: tuple[int, ...]
     format: Format
     mask: bool = False
-    complement: bool = False
     constant: Array | None = None
 
     def tensor(self, data: Data, value: ValueType) -> Tensor:
@@ -88,8 +85,6 @@ class Input:
         TensorError
             An element is not finite.
         """
-        if self.complement:
-            data = dense(data) == 0
         if isinstance(data, Coordinates):
             rows, values = self._entries(data)
         else:

@@ -1,7 +1,7 @@
 """From the steps of a module to Einsums over pieces of its tensors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from math import frexp, prod
 from typing import Any
@@ -60,7 +60,7 @@ class Leaf:
     ----------
     part : Part
     mask : bool
-        It is stored where the piece is true, or of a complement where it is not.
+        It is stored where the piece is true.
     """
 
     part: Part
@@ -101,10 +101,11 @@ class Definitions:
         mask : bool
             It is read as a mask.
         """
-        if part.tensor in self.pieces.variables:
-            if part.complement:
+        step = self.pieces.steps.get(part.tensor)
+        if step is not None and part.tensor not in self.pieces.masks:
+            if not isinstance(step, Compute):
                 refuse(
-                    self.pieces.steps[part.tensor].location,
+                    step.location,
                     "a mask of where a computed tensor is 0: give the mask as an input",
                 )
             made = self._define(part)
@@ -119,9 +120,7 @@ class Definitions:
         splat = self._splat(part)
         if splat is not None:
             return Constant(splat)
-        if part.complement and not mask:
-            return Binary("sub", Constant(1), self.read(replace(part, complement=False), indices))
-        name = self._name(part) + ("_unmask" if part.complement else "_mask" if mask else "")
+        name = self._name(part) + ("_mask" if mask else "")
         self.leaves.setdefault(name, Leaf(part, mask))
         return Access(name, indices)
 
@@ -133,7 +132,7 @@ class Definitions:
         if not piece.size or (piece != piece.flat[0]).any():
             return None
         first = float(piece.flat[0])
-        return number(float(first == 0) if part.complement else first)
+        return number(first)
 
     def _name(self, part: Part) -> str:
         """Name a piece: as its tensor, numbered where that has several."""

@@ -175,7 +175,8 @@ class _Linker:
             access.tensor for each in self.definitions for access in accesses(each.value)
         )
         found = [name for name in {**read, **self._read_from_outside()} if name in self.made.leaves]
-        values = [*self.module.arguments, *self.module.constants]
+        steps = (step.target for step in self.module.steps)
+        values = [*self.module.arguments, *self.module.constants, *steps]
         found.sort(key=lambda name: values.index(self.made.leaves[name].part.tensor))
         return dict.fromkeys(found)
 
@@ -191,7 +192,6 @@ class _Linker:
             shape,
             self._format(source, pieces, mask=leaf.mask),
             leaf.mask,
-            leaf.part.complement,
             self.module.constants.get(source),
         )
 

@@ -61,7 +61,7 @@ def _softmax_modes(
 
 def _only_in_exponents(expr: Expr, name: str) -> bool:
     """Whether a value is read as ``exp(value)`` or ``exp(value - other)`` only."""
-    return all(found for found in _readings(expr, name))
+    return all(_readings(expr, name))
 
 
 def _readings(expr: Expr, name: str) -> Iterator[bool]:
@@ -72,7 +72,7 @@ def _readings(expr: Expr, name: str) -> Iterator[bool]:
         case Unary("exp", Access(tensor)) if tensor == name:
             yield True
         case Unary("exp", Binary("sub", Access(tensor), other)) if tensor == name:
-            yield from (False for found in _readings(other, name))
+            yield from _readings(other, name)
         case _:
             for part in children(expr):
                 yield from _readings(part, name)

@@ -14,7 +14,7 @@ from fuseflow.compiler.expr import (
     Expr,
     Fold,
     Rewriter,
-    accesses,
+    Where,
     children,
     folds,
     free,
@@ -116,10 +116,16 @@ def _next(
 
 
 def _outside(expr: Expr) -> list[Access]:
-    """Return the accesses that no fold is around."""
-    if isinstance(expr, Access):
-        return [expr]
-    inner = () if isinstance(expr, Fold) else children(expr)
+    """Return the accesses that no fold is around, and that are no masks."""
+    match expr:
+        case Access():
+            return [expr]
+        case Fold():
+            inner: tuple[Expr, ...] = ()
+        case Where(_, body):
+            inner = (body,)
+        case _:
+            inner = children(expr)
     return [access for child in inner for access in _outside(child)]
 
 
@@ -130,8 +136,3 @@ def _inlined(expr: Expr, producer: Definition) -> Expr:
         return part
 
     return Rewriter(change)(expr)
-
-
-def read_by(definitions: Collection[Definition]) -> set[str]:
-    """Return every tensor that definitions read."""
-    return {access.tensor for each in definitions for access in accesses(each.value)}

@@ -188,7 +188,8 @@ class Module:
     ----------
     name : str
     arguments, results : tuple of str
-        Names of values: ``arg0``, and so on; an argument or constant may be a result.
+        Names of values: ``arg0``, and so on; an argument or constant may be a result, and a value
+        that the function gives back twice stands there twice.
     types : mapping of str to TensorType
         Of every value: an argument, a constant or the target of a step.
     constants : mapping of str to ndarray

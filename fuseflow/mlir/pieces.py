@@ -1,7 +1,7 @@
 """The pieces that the tensors of a module fall into, and what views make of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
@@ -16,19 +16,16 @@ Key: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a tensor that no view makes: of an argument, a constant or a computed one.
+    """A piece of a tensor that is no view of another one.
 
     Attributes
     ----------
     tensor : str
     key : Key
-    complement : bool
-        It is where that is 0.
     """
 
     tensor: str
     key: Key
-    complement: bool = False
 
 
 class Pieces:
@@ -37,6 +34,11 @@ class Pieces:
     Parameters
     ----------
     module : Module
+
+    Attributes
+    ----------
+    masks : frozenset of str
+        What is computed of masks alone: it is stored before a program runs, as those are.
 
     Raises
     ------
@@ -51,6 +53,9 @@ class Pieces:
             step.target: self._variables(step) for step in module.steps if isinstance(step, Compute)
         }
         self.steps = {step.target: step for step in module.steps}
+        self.masks = _masks(module)
+        for name in module.arguments:
+            self._tie_blocks(name)
         for step in module.steps:
             try:
                 self._tie(step)
@@ -60,8 +65,6 @@ class Pieces:
                     f"a mode is taken apart in two ways: {error}; keep modes that belong together "
                     "apart in all views, or compute this part outside of the model",
                 )
-        for name in module.arguments:
-            self._tie_blocks(name)
         self._found: dict[int, tuple[Piece, ...]] = {}
 
     def of(self, mode: Mode) -> tuple[Piece, ...]:
@@ -80,13 +83,11 @@ class Pieces:
     def origin(self, tensor: str, key: Key) -> Part:
         """Return the piece that a piece is another name for; both have the same atoms."""
         step = self.steps.get(tensor)
-        if step is None or isinstance(step, Compute):
+        if step is None or isinstance(step, Compute | Complement):
             return Part(tensor, key)
         starts = tuple(piece.start for piece in self.at(tensor, key))
         source, places = _source(step, starts, self.module)
-        origin = self.origin(source, self._key(source, places))
-        flipped = isinstance(step, Complement)
-        return replace(origin, complement=origin.complement != flipped)
+        return self.origin(source, self._key(source, places))
 
     def _key(self, tensor: str, places: Sequence[int]) -> Key:
         """Return the piece of a tensor that starts at coordinates."""
@@ -141,6 +142,37 @@ class Pieces:
                 mode.same(product_of([Mode(mode.size // block), Mode(block)]))
 
 
+def _masks(module: Module) -> frozenset[str]:
+    """Return the steps that compute masks of arguments, constants and other such steps."""
+    known = {*module.arguments, *module.constants}
+    found: set[str] = set()
+    for step in module.steps:
+        if not known.issuperset(sources(step)):
+            continue
+        match step:
+            case Complement():
+                found.add(step.target)
+            case Compute() if module.types[step.target].element == "i1":
+                found.add(step.target)
+            case Compute():
+                continue
+            case _:
+                pass
+        known.add(step.target)
+    return frozenset(found)
+
+
+def sources(step: Step) -> set[str]:
+    """Return the tensors that a step reads."""
+    match step:
+        case Compute(_, _, value):
+            return {access.tensor for access in accesses(value)}
+        case Concat(_, tensors):
+            return {*tensors}
+        case _:
+            return {step.source}
+
+
 def _tie_slice(mode: Mode, part: Mode, offset: int, stride: int) -> None:
     """Tie a mode and the part of it that begins at an offset and takes one place in a stride."""
     if stride > 1:
@@ -158,12 +190,10 @@ def _tie_slice(mode: Mode, part: Mode, offset: int, stride: int) -> None:
 
 
 def _source(
-    step: Reshape | Slice | Concat | Complement, places: Sequence[int], module: Module
+    step: Reshape | Slice | Concat, places: Sequence[int], module: Module
 ) -> tuple[str, list[int]]:
     """Return the tensor that an element of a view comes from, and where it stands there."""
     match step:
-        case Complement(_, source):
-            return source, list(places)
         case Slice(_, source, offsets, _, strides):
             return source, [
                 offset + stride * place

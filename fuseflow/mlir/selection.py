@@ -20,7 +20,10 @@ from fuseflow.mlir.conditions import (
     opposite,
 )
 from fuseflow.mlir.draft import Draft
+from fuseflow.mlir.errors import refused
 from fuseflow.mlir.module import Location, TensorType
+
+NO_NAN = "asks for NaN: what is computed is a number"
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,9 @@ class Selection:
                 return self.select(inner, no, yes)
             case Stored():
                 return self._where(condition, yes, no)
-            case Both(left, right) if isinstance(no, Constant):
-                return self.select(left, self.select(right, yes, no), no)
-            case Either(left, right) if isinstance(yes, Constant):
-                return self.select(left, yes, self.select(right, yes, no))
             case Both() | Either() | Some():
+                if isinstance(yes, Constant) and not isinstance(no, Constant):
+                    condition, yes, no = opposite(condition), no, yes
                 return self._where(Stored(self.mask(condition)), yes, no)
             case Compare():
                 return self._threshold(condition, yes, no)
@@ -150,6 +151,27 @@ class Selection:
             return self._equal(seen.operand, -math.inf)
         return Truth(False)
 
+    def is_nan(self, expr: Expr) -> Condition:
+        """Return where a softmax has nothing that it is of: only there a value is no number.
+
+        Raises
+        ------
+        MlirError
+            It is no softmax of scores that a mask hides.
+        """
+        see = self.draft.seen_through
+        match see(expr):
+            case Binary("div", above):
+                above = see(above)
+            case _:
+                above = expr
+        power = see(above.operand) if isinstance(above, Unary) and above.op == "exp" else above
+        most = see(power.right) if isinstance(power, Binary) and power.op == "sub" else power
+        scores = see(most.body) if isinstance(most, Fold) and most.op == "max" else most
+        if isinstance(most, Fold) and isinstance(scores, Where) and scores.fill == -math.inf:
+            return self.every(most.indices, opposite(Stored(scores.mask)))
+        raise refused(self.location, f"'arith.cmpf' {NO_NAN}")
+
     def some(self, indices: tuple[str, ...], condition: Condition) -> Condition:
         """Return where a condition holds at one coordinate at least."""
         used = open_indices(condition)
@@ -191,10 +213,11 @@ class Selection:
             case Stored(mask):
                 boolean = self.draft.types[mask.tensor].element == "i1"
                 return mask if boolean else Where(mask, ONE, 0)
-            case Not(Stored(mask)) if self.draft.is_input(mask.tensor):
-                return self.draft.complement(mask, self.location)
             case Not(inner):
                 return Binary("sub", ONE, self.number(inner))
+            case Both(left, Not(inner)) | Both(Not(inner), left) if not isinstance(left, Not):
+                kept = self.number(left)
+                return Binary("sub", kept, Binary("mul", kept, self.number(inner)))
             case Both(left, right):
                 return Binary("mul", self.number(left), self.number(right))
             case Either(left, right):
@@ -204,6 +227,21 @@ class Selection:
             case Compare():
                 return self.number(self._compared(condition))
 
+    def _weight(self, condition: Condition) -> Expr:
+        """Return what is above 0 where a condition holds, and 0 elsewhere."""
+        match condition:
+            case Stored(mask):
+                known = self.draft.types[mask.tensor].element == "i1"
+                return mask if known else Unary("abs", mask)
+            case Both(left, right) if not isinstance(left, Not) and not isinstance(right, Not):
+                return Binary("mul", self._weight(left), self._weight(right))
+            case Either(left, right):
+                return Binary("max", self._weight(left), self._weight(right))
+            case Some(indices, inner):
+                return Fold("max", indices, self._weight(inner))
+            case _:
+                return self.number(condition)
+
     def mask(self, condition: Condition) -> Access:
         """Return a condition as a stored mask, computed if need be."""
         match condition:
@@ -212,4 +250,6 @@ class Selection:
             case Not(Stored(mask)) if self.draft.is_input(mask.tensor):
                 return self.draft.complement(mask, self.location)
             case _:
-                return self._computed(open_indices(condition), self.number(condition), "i1")
+                # Of a relu no zeros are stored: they are no entries of the mask.
+                value = Unary("relu", self._weight(condition))
+                return self._computed(open_indices(condition), value, "i1")

@@ -103,7 +103,6 @@ def _masks(x, y, m, n):
         np.where(n, 2, x),
         np.where(m & n, x, 2),
         np.where(m | n, x, 2),
-        np.where(m, y, x),
     )
 
 
@@ -133,6 +132,10 @@ def _literals(x):
 CASES: dict[str, Case] = {
     "attention": Case(
         (dense(2, 4, 3), dense(2, 4, 3), dense(2, 4, 3), hiding_mask(4, 4)), _attention
+    ),
+    "between": Case(
+        (dense(4, 5), dense(4, 5), mask(4, 5)),
+        lambda x, y, m: (np.where(m, x, y), np.where(m, y, x)),
     ),
     "blocks": Case((sparse(4, 6), dense(6)), lambda a, x: (a @ x,)),
     "causal": Case((dense(4, 4),), _causal),

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuseflow.mlir.modes import Mode, ViewError, product_of, sum_of
@@ -86,6 +86,7 @@ def composed(depth: int) -> st.SearchStrategy[Mode]:
     return leaves | inner.map(product_of) | inner.map(sum_of)
 
 
+@settings(deadline=None)
 @given(composed(3))
 def test_pieces_are_a_partition_in_order(mode: Mode) -> None:
     pieces = mode.pieces()
@@ -97,6 +98,7 @@ def test_pieces_are_a_partition_in_order(mode: Mode) -> None:
         assert (np.diff(piece.places) > 0).all()
 
 
+@settings(deadline=None)
 @given(composed(2), st.data())
 def test_one_mode_with_another_has_the_pieces_of_both(mode: Mode, data: st.DataObject) -> None:
     """Whatever is known first, the places of a piece of the finer one lie in one of the coarser."""

@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch", reason="needs PyTorch")
 fx = pytest.importorskip("torch_mlir.fx", reason="needs torch-mlir")
 nn, F = torch.nn, torch.nn.functional
 
-# torch.export copies and inspects in ways that Python and PyTorch call old.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+# torch.export looks at its own trees in a way that PyTorch calls old.
+pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*:FutureWarning")
 
 
 class Mlp(nn.Module):
@@ -138,6 +138,12 @@ MODELS = {
     "masked-mean": (
         lambda: Function(lambda x, m: (x * m[:, None].float()).sum(0) / m.float().sum()),
         lambda: [normal(5, 3), torch.tensor([True, True, False, True, False])],
+    ),
+    "hidden-rows": (
+        lambda: Function(
+            lambda x, m: torch.nan_to_num(torch.softmax(x.masked_fill(~m, float("-inf")), -1))
+        ),
+        lambda: [normal(4, 4), torch.eye(4, dtype=torch.bool) & (torch.arange(4) > 0)],
     ),
     "depthwise": (lambda: nn.Conv2d(4, 4, 3, groups=4), lambda: [normal(1, 4, 5, 5)]),
     "attention": (Attention, lambda: [normal(4, 8), chosen(4, 4).float()]),
