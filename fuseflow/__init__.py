@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fuseflow.compiler.parse import einsum
     from fuseflow.compiler.program_text import parse_program, print_program, read_program
     from fuseflow.kernel import Kernel
+    from fuseflow.model_files import open_model
     from fuseflow.outcome import KernelRun, RunResult, VerifyResult
     from fuseflow.samml.errors import FuseFlowError
     from fuseflow.samml.formats import Format
@@ -32,6 +33,7 @@ _HOMES = {
     "compile": "fuseflow.api",
     "einsum": "fuseflow.compiler.parse",
     "load": "fuseflow.api",
+    "open_model": "fuseflow.model_files",
     "parse_program": "fuseflow.compiler.program_text",
     "print_program": "fuseflow.compiler.program_text",
     "read_program": "fuseflow.compiler.program_text",
@@ -52,6 +54,7 @@ __all__ = [
     "compile",
     "einsum",
     "load",
+    "open_model",
     "parse_program",
     "print_program",
     "read_program",

@@ -17,22 +17,28 @@ OPTIONS: dict[str, Any] = {
     "tensors": Annotated[
         Many,
         typer.Option(
-            "--tensor", metavar="B=FILE", help="An operand: .mtx, .tns or .npz; a scalar's number."
+            "--tensor",
+            metavar="B=FILE",
+            help="An operand, or an argument of a model: .mtx, .tns or .npz; a scalar's number.",
         ),
     ],
     "formats": Annotated[
         Many,
         typer.Option(
             "--format",
-            metavar="B=CSR",
+            metavar="[B=]CSR",
             help="CSR, CSC, DCSR, DCSC, dense, sparse, or a letter per level (s compressed, d "
-            "dense) and the mode order, such as ss:1,0.",
+            "dense) and the mode order, such as ss:1,0. Without a name, of all arguments that a "
+            "model stores sparse.",
         ),
     ],
     "value": Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--type", metavar="fp32", help="Value type: int8, int16, int32, bf16, fp16 or fp32."
+            "--type",
+            metavar="fp32",
+            help="Value type: int8, int16, int32, bf16, fp16 or fp32; by default int32, or that of "
+            "a model's elements.",
         ),
     ],
     "fusion": Annotated[
@@ -119,6 +125,22 @@ OPTIONS: dict[str, Any] = {
             help="Leave a pass out, to compare: locate, masks, share, drops or operators.",
         ),
     ],
+    "regions": Annotated[
+        Many,
+        typer.Option(
+            "--region",
+            metavar="NAME",
+            help="A part of a model, such as layers.0, that becomes one graph; without any, each "
+            "of the outermost parts does.",
+        ),
+    ],
+    "trust_pickle": Annotated[
+        bool,
+        typer.Option(
+            "--trust-pickle",
+            help="Load a .pt, which runs whatever code its author put into it.",
+        ),
+    ],
 }
 """By the field of `Options` that they set."""
 
@@ -142,7 +164,7 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _options() -> list[Parameter]:
-    defaults: dict[str, Any] = {"value": "int32", "fusion": "regions", "iteration": "factored"}
+    defaults: dict[str, Any] = {"fusion": "regions", "iteration": "factored"}
     return [
         Parameter(
             name,

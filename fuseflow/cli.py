@@ -1,4 +1,4 @@
-"""The command line: compile, run, generate, verify, table, explore, compare, doctor.
+"""The command line: compile, run, generate, verify, table, explore, analyze, compare, doctor.
 
 Every command takes ``--json FILE`` (``-`` is standard output).  What a user can do wrong is
 reported in one line on standard error with exit code 1; nothing is left half-written.
@@ -7,6 +7,7 @@ Commands import what they need when they run, so that ``--help`` answers at once
 
 import errno
 import os
+import re
 import time
 from collections.abc import Callable
 from functools import wraps
@@ -21,13 +22,13 @@ from fuseflow.samml.errors import FuseFlowError, ParseError
 from fuseflow.samml.files import check_place
 
 if TYPE_CHECKING:
-    from fuseflow.api import Program
-    from fuseflow.options import Options
-    from fuseflow.outcome import RunResult
+    from fuseflow.options import Compiled, Options
+    from fuseflow.tensor import Tensor
 
 app = typer.Typer(
     name="fuseflow",
-    help="Compile sparse Einsums to dataflow graphs and Verilog, and check the two agree.",
+    help="Compile sparse Einsums and PyTorch models to dataflow graphs and Verilog, and check that "
+    "the two agree.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,22 +38,25 @@ app = typer.Typer(
 LONGEST_LINE = 2000
 """Most characters of an error; of a longer one, which quotes its input, both ends are shown."""
 
+RESULT_NAME = re.compile(r"\w+(\.\w+)*", re.ASCII)
+"""A name that a result can have; those of models may have dots."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 Expression = Annotated[
     str,
     typer.Argument(
-        metavar="EXPR|PROGRAM.ff|GRAPH.gv",
+        metavar="EXPR|PROGRAM.ff|MODEL|GRAPH.gv",
         help="A statement, such as 'X(i,j) = B(i,k) * C(k,j)', or several, separated by ';'; a "
-        "program's file; or a graph of SAM's compiler.",
+        "program's file; a model (.mlir, .pt2 or .pt); or a graph of SAM's compiler.",
     ),
 ]
 Source = Annotated[
     str,
     typer.Argument(
-        metavar="EXPR|PROGRAM.ff|GRAPH.gv|DIR",
-        help="Statements, a program, a graph, or what compile wrote.",
+        metavar="EXPR|PROGRAM.ff|MODEL|GRAPH.gv|DIR",
+        help="Statements, a program, a model, a graph, or what compile wrote.",
     ),
 ]
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Directory to write.")]
@@ -127,6 +131,31 @@ Count = Annotated[
     int, typer.Option("--count", metavar="N", min=1, help="How many candidates to compare.")
 ]
 Simulate = Annotated[bool, typer.Option("--simulate", help="Run every candidate on the models.")]
+Analyzed = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[EXPR|PROGRAM.ff|MODEL|GRAPH.gv]",
+        help="What to analyze; or give it as --model.",
+    ),
+]
+ModelFile = Annotated[
+    str | None, typer.Option("--model", metavar="FILE", help="The same as the argument.")
+]
+MetricName = Annotated[
+    str,
+    typer.Option(
+        "--metric",
+        metavar="memory_bandwidth|flops|tokens|cycles",
+        help="What statements are sorted by, and the bottleneck is told of.",
+    ),
+]
+Measured = Annotated[
+    bool | None,
+    typer.Option(
+        "--simulate/--no-simulate",
+        help="Run on the cycle model, beside what is expected; by default where all data is given.",
+    ),
+]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write figures as JSON; - is stdout.")
 ]
@@ -185,7 +214,7 @@ def compile_command(
     """Compile to graph.samml, graph.json and graph.dot; of several graphs, in a folder each."""
     from fuseflow.figures import compile_figures, report, table
 
-    program = options.compile(expression)
+    program = options.compile(expression).program
     with progress("sizing the result"):
         graphs = program.sized()
     graphs.write(output)
@@ -212,16 +241,19 @@ def run(
     targets = _targets(result)
     if trace is not None:
         check_trace_target(trace)
-    program = options.compile(expression)
-    _check_names(targets, program)
+    compiled = options.compile(expression)
+    _check_names(targets, compiled)
+    compiled.check_data()
+    program = compiled.program
     with progress("running the models"):
         outcome = program.run(trace=stalls or trace is not None)
-    _write_results(targets, outcome)
+    results = compiled.tensors(outcome)
+    _write_results(targets, results)
     if trace is not None:
         with progress("writing the trace"):
             outcome.write_trace(trace)
     figures = run_figures(program, outcome)
-    text = table(figures) + "".join(map(entries, outcome.results.values()))
+    text = table(figures) + "".join(map(entries, results.values()))
     if stalls:
         with progress("finding the critical path"):
             held = {region.name: region.stalls() for region in outcome.regions}
@@ -245,16 +277,18 @@ def generate(
     from fuseflow.figures import bundle_figures, report, table
     from fuseflow.folders import Graphs
     from fuseflow.options import GRAPH_SUFFIX, Options
-    from fuseflow.sources import PROGRAM_SUFFIX
+    from fuseflow.sources import MODEL_SUFFIXES, PROGRAM_SUFFIX
 
     with progress("compiling"):
         # Not Path.is_dir, which raises where a long statement is no file name.
         if not os.path.isdir(source):
-            if "=" not in source and not source.endswith((GRAPH_SUFFIX, PROGRAM_SUFFIX)):
+            suffixes = (GRAPH_SUFFIX, PROGRAM_SUFFIX, *MODEL_SUFFIXES)
+            if "=" not in source and not source.endswith(suffixes):
                 raise ParseError(
-                    f"'{source}' is neither a statement, a program, a graph nor a directory"
+                    f"'{source}' is neither a statement, a program, a model, a graph nor a "
+                    "directory"
                 )
-            graphs = options.compile(source).sized()
+            graphs = options.compile(source).program.sized()
         elif options == Options():
             graphs = Graphs.read(Path(source))
         else:
@@ -289,14 +323,17 @@ def verify(
     targets = _targets(result)
     if waves is not None:
         check_waves_target(waves)
-    program = options.compile(expression)
-    _check_names(targets, program)
+    compiled = options.compile(expression)
+    _check_names(targets, compiled)
+    compiled.check_data()
+    program = compiled.program
     with progress("building and running the RTL"):
         outcome = program.verify(waves=waves)
+    results = compiled.tensors(outcome.run)
     if outcome.bit_exact:
-        _write_results(targets, outcome.run)
+        _write_results(targets, results)
     figures = verify_figures(program, outcome)
-    text = table(figures) + "".join(map(entries, outcome.run.results.values()))
+    text = table(figures) + "".join(map(entries, results.values()))
     report(json_, figures, text)
     if not outcome.bit_exact:
         _fail(
@@ -317,7 +354,7 @@ def table_command(
     """Print the fusion table of every graph: which node makes which stream at which loop."""
     from fuseflow.figures import report
 
-    tables = options.compile(expression).tables()
+    tables = options.compile(expression).program.tables()
     if not tables:
         raise ParseError(f"'{expression}' is a graph already: only a program has a fusion table")
     several = len(tables) > 1
@@ -345,6 +382,39 @@ def explore(
     with progress("comparing"):
         found = explore_program(prepared, orders=orders, count=count, simulate=simulate)
     report(json_, exploration_figures(found), str(found))
+
+
+@app.command()
+@_reports_errors
+@takes_options
+def analyze(
+    expression: Analyzed = None,
+    *,
+    options: "Options",
+    model: ModelFile = None,
+    metric: MetricName = "memory_bandwidth",
+    simulate: Measured = None,
+    json_: Json = None,
+) -> None:
+    """Say what every statement moves and computes, and what bounds every region."""
+    from fuseflow.analysis import Metric, analyse, simulated
+    from fuseflow.analysis_figures import analysis_figures, analysis_text
+    from fuseflow.figures import report
+
+    source = expression or model
+    if source is None or (expression and model):
+        raise ParseError("analyze takes one of EXPR and --model FILE")
+    by = Metric.parse(metric)
+    compiled = options.compile(source)
+    if simulate:
+        compiled.check_data()
+    run = None
+    if simulate or (simulate is None and not compiled.missing):
+        with progress("running the model"):
+            run = simulated(compiled.program)
+    with progress("analyzing"):
+        found = analyse(compiled.program, by, run)
+    report(json_, analysis_figures(found), analysis_text(found))
 
 
 @app.command()
@@ -413,13 +483,12 @@ def _targets(given: list[str] | None) -> dict[str, Path]:
 
     The empty name stands for the last result.
     """
-    from fuseflow.compiler.parse import NAME
     from fuseflow.tensor.files import check_target
 
     targets: dict[str, Path] = {}
     for text in given or ():
         name, equals, path = text.partition("=")
-        if not (equals and NAME.fullmatch(name)):
+        if not (equals and RESULT_NAME.fullmatch(name)):
             name, path = "", text
         check_target(path)
         if name in targets:
@@ -428,13 +497,13 @@ def _targets(given: list[str] | None) -> dict[str, Path]:
     return targets
 
 
-def _check_names(targets: dict[str, Path], program: "Program") -> None:
+def _check_names(targets: dict[str, Path], compiled: "Compiled") -> None:
     for name, path in targets.items():
-        if name and name not in program.results:
-            known = ", ".join(program.results)
+        if name and name not in compiled.results:
+            known = ", ".join(compiled.results)
             raise ParseError(f"--result {name}={path}: there is no such result, only {known}")
 
 
-def _write_results(targets: dict[str, Path], outcome: "RunResult") -> None:
+def _write_results(targets: dict[str, Path], results: "dict[str, Tensor]") -> None:
     for name, path in targets.items():
-        (outcome.results[name] if name else outcome.result).write(path)
+        results[name or list(results)[-1]].write(path)

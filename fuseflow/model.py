@@ -19,16 +19,16 @@ from fuseflow.compiler.groups import fresh
 from fuseflow.mlir.boundary import Coordinates, Data
 from fuseflow.mlir.derive import derived
 from fuseflow.mlir.link import Linked, link
-from fuseflow.mlir.module import Array, Module
+from fuseflow.mlir.module import Array, Module, TensorType
 from fuseflow.outcome import RunResult, VerifyResult
 from fuseflow.samml.errors import LoweringError, TensorError
 from fuseflow.samml.formats import Format, LevelKind
-from fuseflow.samml.values import ValueType, value_type
+from fuseflow.samml.values import FP32, INT32, VALUE_TYPES, ValueType, value_type
 from fuseflow.tensor import Tensor
 from fuseflow.tensor.untyped import sparse
 
-MODULE_SUFFIX = ".mlir"
-"""A path that ends so is a module in text form."""
+_FLOATS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "f64": "fp32"}
+_INTEGERS = {"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int32"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +69,46 @@ class Function:
         known = (*self.module.arguments, *self.module.constants, *self.module.results)
         return {self.names.get(name, name): self.module.types[name].shape for name in known}
 
+    @property
+    def arguments(self) -> dict[str, TensorType]:
+        """The types of arguments, by the user's names."""
+        names = self.module.arguments
+        return {self.names.get(name, name): self.module.types[name] for name in names}
+
+    @property
+    def encoded(self) -> tuple[str, ...]:
+        """The arguments that the module stores sparse, by the user's names."""
+        return tuple(name for name, kind in self.arguments.items() if kind.encoding is not None)
+
+    @property
+    def value(self) -> ValueType:
+        """The value type of its arguments and results.
+
+        That of their floating-point elements, fp32 where these have several types or 64 bits;
+        of a function without any, that of its integers, int32 where these have several or 64 bits.
+        """
+        known = [self.module.types[name] for name in (*self.module.arguments, *self.module.results)]
+        for names, otherwise in ((_FLOATS, FP32), (_INTEGERS, INT32)):
+            found = {names[each.element] for each in known if each.element in names}
+            if found:
+                return VALUE_TYPES[found.pop()] if len(found) == 1 else otherwise
+        return FP32
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The parts of the model that its operations belong to, and the parts around these."""
+        found: dict[str, None] = {}
+        for step in self.module.steps:
+            parts = step.location.scope.split(".") if step.location.scope else []
+            found |= dict.fromkeys(".".join(parts[: at + 1]) for at in range(len(parts)))
+        return tuple(found)
+
     def prepare(
         self,
         data: Mapping[str, Any] | None = None,
         *,
         formats: Mapping[str, Format | str] | None = None,
-        value: ValueType | str = "fp32",
+        value: ValueType | str | None = None,
         regions: Sequence[str] | None = None,
         densities: Mapping[str, float] | None = None,
         **options: Any,
@@ -87,7 +121,8 @@ class Function:
             Of arguments, beside what is known of them; hardware can be compiled without.
         formats : mapping of str to Format or str, optional
             Of arguments, constants and results, in their modes.
-        value : ValueType or str
+        value : ValueType or str, optional
+            `Function.value` by default.
         regions : sequence of str, optional
             Parts of the model that become one graph each: scopes (`fuseflow.mlir.link`).
         densities : mapping of str to float, optional
@@ -99,10 +134,12 @@ class Function:
         ------
         MlirError, ParseError, LoweringError, CapacityError, TensorError
         """
-        value = value_type(value) if isinstance(value, str) else value
+        value = value_type(value) if isinstance(value, str) else value or self.value
+        self._check_scopes(regions or ())
         known = {**self.data, **{name: as_data(name, each) for name, each in (data or {}).items()}}
         self.check(known)
         chosen = self._formats(formats or {})
+        self._check_densities(densities or {})
         sources = {self.names.get(name, name): name for name in self.module.types}
         linked = link(
             self.module,
@@ -139,7 +176,20 @@ class Function:
             densities=shares,
             **options,
         )
-        return PreparedModel(self, linked, prepared, value)
+        return PreparedModel(self, linked, prepared, value, chosen)
+
+    def _check_scopes(self, regions: Sequence[str]) -> None:
+        scopes = self.scopes
+        for name in regions:
+            if name not in scopes:
+                known = f"only {', '.join(scopes)}" if scopes else "it names no parts"
+                raise LoweringError(f"the model has no part '{name}' to make a region of, {known}")
+
+    def _check_densities(self, densities: Mapping[str, float]) -> None:
+        known = ", ".join(self.arguments)
+        for name in densities:
+            if name not in self.arguments:
+                raise LoweringError(f"the model has no argument '{name}', only {known}")
 
     def _formats(self, formats: Mapping[str, Format | str]) -> dict[str, Format]:
         shapes = self.shapes
@@ -158,7 +208,7 @@ class Function:
         ------
         TensorError
         """
-        shapes = self.shapes
+        shapes = {name: kind.shape for name, kind in self.arguments.items()}
         for name, each in data.items():
             if name not in shapes:
                 raise TensorError(f"the model has no argument '{name}', only {', '.join(shapes)}")
@@ -201,12 +251,22 @@ class PreparedModel:
     linked : Linked
     prepared : Prepared
     value : ValueType
+    formats : mapping of str to Format
+        Those that were asked for.
     """
 
     function: Function
     linked: Linked
     prepared: Prepared
     value: ValueType
+    formats: Mapping[str, Format] = field(default_factory=dict[str, Format])
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The arguments that the program reads and whose data is not known."""
+        names, known = self.function.names, self.prepared.tensors
+        found = (names.get(e.source, e.source) for e in self.linked.inputs if e.name not in known)
+        return tuple(dict.fromkeys(found))
 
     def compile(self, fusion: str = "regions") -> Model:
         """Compile at a fusion granularity; see `fuseflow.compile`.
@@ -285,6 +345,31 @@ class Model:
         TensorError, ToolError
         """
         return self.program.verify(self._operands(inputs), waves=waves)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of the results of the function."""
+        names = self.source.function.names
+        return tuple(names.get(each.name, each.name) for each in self.source.linked.outputs)
+
+    def tensors(self, run: RunResult) -> dict[str, Tensor]:
+        """Return the results of the function, to be written to files.
+
+        They have the formats that were asked for, and are dense otherwise.
+
+        Raises
+        ------
+        TensorError
+            One has too many modes.
+        """
+        formats = self.source.formats
+        return {
+            name: Tensor.from_numpy(
+                name, array, formats.get(name, "dense" if array.ndim else "scalar"),
+                value=self.source.value,
+            )
+            for name, array in self.outputs(run).items()
+        }  # fmt: skip
 
     def outputs(
         self, run: RunResult, tensors: Mapping[str, Tensor] | None = None

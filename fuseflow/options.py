@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fuseflow.api import Prepared, Program, load, prepare
+from fuseflow.option_values import pairs, real, share, size, sizes
 from fuseflow.progress import progress
-from fuseflow.samml.errors import LoweringError, ParseError
+from fuseflow.samml.errors import LoweringError, ParseError, TensorError
 from fuseflow.samml.formats import Format
-from fuseflow.samml.graph import LARGEST_SIZE
 from fuseflow.samml.values import INT32, Number, number, value_type
-from fuseflow.sources import read_text
+from fuseflow.sources import MODEL_SUFFIXES, read_text
 from fuseflow.tensor import Tensor
 from fuseflow.tensor.tensor import Packing
 
 if TYPE_CHECKING:
     from fuseflow.compiler.program import Program as Source
     from fuseflow.interchange import Signature
+    from fuseflow.model import Model
+    from fuseflow.outcome import RunResult
 
 GRAPH_SUFFIX = ".gv"
 """An expression that ends so is the file of a graph to read."""
@@ -33,8 +35,8 @@ class Options:
     ----------
     tensors, formats, fills, dims, capacities : sequence of str or None
         Each entry is ``NAME=VALUE``.
-    value : str
-        The value type.
+    value : str or None
+        The value type; by default int32, or that of a model.
     fusion : str
         How a program of several statements is cut into graphs.
     order : str or None
@@ -51,11 +53,15 @@ class Options:
         Entries are ``NAME=SHARE``.
     without : sequence of str or None
         Passes to leave out.
+    regions : sequence of str or None
+        Parts of a model that become one graph each.
+    trust_pickle : bool
+        Load a model that runs code when it is loaded.
     """
 
     tensors: Given = None
     formats: Given = None
-    value: str = INT32.name
+    value: str | None = None
     fusion: str = "regions"
     order: str | None = None
     fills: Given = None
@@ -69,27 +75,42 @@ class Options:
     iteration: str = "factored"
     densities: Given = None
     without: Given = None
+    regions: Given = None
+    trust_pickle: bool = False
 
-    def compile(self, expression: str) -> Program:
-        """Read the operands and compile a statement or a program, or read a graph.
+    def compile(self, expression: str) -> "Compiled":
+        """Read the operands and compile a statement, a program or a model, or read a graph.
 
         Raises
         ------
-        ParseError, LoweringError, CapacityError, TensorError
+        ParseError, LoweringError, CapacityError, TensorError, ToolError
         """
+        if expression.endswith(MODEL_SUFFIXES):
+            from fuseflow.model_options import prepare_model
+
+            model = prepare_model(self, expression)
+            with progress("compiling"):
+                compiled = model.compile(self.fusion)
+            return Compiled(compiled.program, compiled)
         if expression.endswith(GRAPH_SUFFIX):
-            return self._load(expression)
+            self._check_no_model(expression)
+            return Compiled(self._load(expression))
         prepared = self.prepare(expression)
         with progress("compiling"):
-            return prepared.compile(self.fusion)
+            return Compiled(prepared.compile(self.fusion))
 
     def prepare(self, expression: str) -> Prepared:
-        """Read a statement or a program, and its operands.
+        """Read a statement, a program or a model, and its operands.
 
         Raises
         ------
-        ParseError, LoweringError, CapacityError, TensorError
+        ParseError, LoweringError, CapacityError, TensorError, ToolError
         """
+        if expression.endswith(MODEL_SUFFIXES):
+            from fuseflow.model_options import prepare_model
+
+            return prepare_model(self, expression).prepared
+        self._check_no_model(expression)
         if expression.endswith(GRAPH_SUFFIX):
             raise ParseError(f"'{expression}' is a graph already: give a statement or a program")
         if self.einsum is not None:
@@ -107,9 +128,9 @@ class Options:
             *operands,
             formats=formats,
             order=self.order,
-            dims=self._dims(),
-            capacities=self._capacities(),
-            value=self.value,
+            dims=self.sizes_of_indices(),
+            capacities=self.sizes_of_tensors(),
+            value=self._value,
             fills=fills,
             auto_convert=self.auto_convert,
             keep_explicit=self.keep_explicit,
@@ -117,6 +138,16 @@ class Options:
             iteration=self.iteration,
             densities=self._densities(names),
         )
+
+    def _check_no_model(self, expression: str) -> None:
+        for given, option in ((self.regions, "--region"), (self.trust_pickle, "--trust-pickle")):
+            if given:
+                raise ParseError(f"{option} is for models, '{expression}' is none: leave it out")
+
+    @property
+    def _value(self) -> str:
+        """The value type of statements and graphs."""
+        return self.value or INT32.name
 
     def _load(self, path: str) -> Program:
         from fuseflow.interchange import open_custard
@@ -135,46 +166,45 @@ class Options:
                 source,
                 *operands,
                 einsum=self.einsum,
-                dims=self._dims(),
-                capacities=self._capacities(),
-                value=self.value,
+                dims=self.sizes_of_indices(),
+                capacities=self.sizes_of_tensors(),
+                value=self._value,
             )
 
     def _densities(self, names: "_Names") -> dict[str, float]:
         found: dict[str, float] = {}
-        for name, text in _pairs("--density", self.densities):
+        for name, text in pairs("--density", self.densities):
             names.operand_rank(f"--density {name}={text}", name)
-            share = _number(text)
-            if share is None or not 0 <= share <= 1:
-                raise ParseError(f"--density {name}={text}: write a share from 0 to 1")
-            found[name] = share
+            found[name] = share(f"--density {name}", text)
         return found
 
-    def _dims(self) -> dict[str, int]:
-        return {name: _size(f"--dim {name}", text) for name, text in _pairs("--dim", self.dims)}
+    def sizes_of_indices(self) -> dict[str, int]:
+        """Return the sizes of index variables."""
+        return {name: size(f"--dim {name}", text) for name, text in pairs("--dim", self.dims)}
 
-    def _capacities(self) -> dict[str, int | list[int]]:
+    def sizes_of_tensors(self) -> dict[str, int | list[int]]:
+        """Return the capacities of tensors."""
         return {
-            name: _sizes(f"--capacity {name}", text)
-            for name, text in _pairs("--capacity", self.capacities)
+            name: sizes(f"--capacity {name}", text)
+            for name, text in pairs("--capacity", self.capacities)
         }
 
     def _formats(self, names: "_Names") -> dict[str, Format]:
         return {
             name: Format.parse(text, names.rank(f"--format {name}={text}", name))
-            for name, text in _pairs("--format", self.formats)
+            for name, text in pairs("--format", self.formats)
         }
 
     def _operands(
         self, names: "_Names", formats: Mapping[str, Format], fills: Mapping[str, Number]
     ) -> list[Tensor]:
         operands: list[Tensor] = []
-        for name, text in _pairs("--tensor", self.tensors):
+        for name, text in pairs("--tensor", self.tensors):
             rank = names.operand_rank(f"--tensor {name}={text}", name)
-            packing: Packing = {"value": value_type(self.value), "round_values": self.rounded}
+            packing: Packing = {"value": value_type(self._value), "round_values": self.rounded}
             if name in fills:
                 packing["fill"] = fills[name]
-            scalar = _number(text) if rank == 0 else None
+            scalar = real(text) if rank == 0 else None
             if scalar is None:
                 packing["sum_duplicates"] = self.sum_duplicates
                 form = formats.get(name, Format.default(rank))
@@ -185,14 +215,62 @@ class Options:
 
     def _fills(self, names: "_Names") -> dict[str, Number]:
         fills: dict[str, Number] = {}
-        for name, text in _pairs("--fill", self.fills):
-            fill = _number(text)
+        for name, text in pairs("--fill", self.fills):
+            fill = real(text)
             if name not in names.operands:
                 raise LoweringError(f"--fill {name}={text}: {names.title} has no such operand")
             if fill is None or math.isnan(fill):
                 raise ParseError(f"--fill {name}={text}: write a number, inf or -inf")
             fills[name] = number(fill)
         return fills
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """What became of an expression.
+
+    Attributes
+    ----------
+    program : Program
+    model : Model or None
+        The function that the program computes, where it is that of a model.
+    """
+
+    program: Program
+    model: "Model | None" = None
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of what it computes; a model's are its own."""
+        return self.program.results if self.model is None else self.model.results
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The operands that have no data."""
+        if self.model is not None:
+            return self.model.source.missing
+        return tuple(name for name in self.program.inputs if name not in self.program.tensors)
+
+    def check_data(self) -> None:
+        """Refuse to run what lacks data.
+
+        Raises
+        ------
+        TensorError
+        """
+        for name in self.missing:
+            what = "operand" if self.model is None else "argument"
+            raise TensorError(f"{what} '{name}' has no tensor: give one (--tensor {name}=FILE)")
+
+    def tensors(self, run: "RunResult") -> dict[str, Tensor]:
+        """Return what a run computed, in the shapes that the expression gives it.
+
+        Raises
+        ------
+        TensorError
+            A result of a model has too many modes.
+        """
+        return run.results if self.model is None else self.model.tensors(run)
 
 
 @dataclass(frozen=True)
@@ -228,35 +306,3 @@ class _Names:
                 f"{option}: {self.title} has no such tensor, only {', '.join(known)}"
             )
         return known[name]
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _pairs(option: str, values: Given) -> list[tuple[str, str]]:
-    pairs: dict[str, str] = {}
-    for value in values or ():
-        name, equals, text = (part.strip() for part in value.partition("="))
-        if not (name and equals and text):
-            raise ParseError(f"{option} {value}: write NAME=VALUE")
-        if name in pairs:
-            raise ParseError(f"{option} {name} is given twice: keep one")
-        pairs[name] = text
-    return list(pairs.items())
-
-
-def _size(what: str, text: str) -> int:
-    if not (
-        text.isascii() and text.isdecimal() and len(text) < 11 and 1 <= int(text) <= LARGEST_SIZE
-    ):
-        raise ParseError(f"{what}={text}: write a positive number below 2^31")
-    return int(text)
-
-
-def _sizes(what: str, text: str) -> int | list[int]:
-    sizes = [_size(what, part.strip()) for part in text.split(",")]
-    return sizes if len(sizes) > 1 else sizes[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from fuseflow.compiler import Truth
+from fuseflow.compiler.forecast import Work
 from fuseflow.judge import Verdict, worst_of
 from fuseflow.samml.errors import FuseFlowError, SimulationError
 from fuseflow.samml.graph import Node
@@ -161,45 +162,61 @@ class KernelRun:
         return self.model.bottleneck.name
 
     @cached_property
-    def tokens(self) -> int:
-        """Tokens on all edges between primitives."""
-        pairs = zip(self.model.edges, self.units.edges, strict=True)
-        return sum(report.tokens for report, edge in pairs if edge.gated)
-
-    @cached_property
-    def operations(self) -> int:
-        """Firings of the units that compute, once for each operation that a unit does."""
-        pairs = zip(self.model.units, self.units.units, strict=True)
-        return sum(
-            report.firings * _operations_of(unit.node)
-            for report, unit in pairs
-            if unit.kind in OPERATORS
-        )
-
-    @cached_property
-    def bytes(self) -> int:
-        """Bytes moved between the arrays and the graph.
+    def work(self) -> dict[str, Work]:
+        """What every node did.
 
         A firing of an array reads a value; one of a compressed scan two segments or a
         coordinate; what the writers stored is in the arrays of the results.
         """
-        words, values = 0, 0
-        for unit in self.model.units:
+        found = {node.name: Work() for node in self.units.graph.nodes}
+        word = self.units.graph.value.bits // 8
+        for report, edge in zip(self.model.edges, self.units.edges, strict=True):
+            if edge.gated:
+                found[self.units.units[edge.reader].node.name].tokens += report.tokens
+        for report, unit in zip(self.model.units, self.units.units, strict=True):
+            work = found[unit.node.name]
+            work.firings = max(work.firings, report.firings)
             match unit.kind:
                 case "scan_compressed.lookup":
-                    words += 2 * unit.firings
+                    work.segments += 2 * report.firings * INDEX_BYTES
                 case "scan_compressed.emit":
-                    words += unit.firings
+                    work.coordinates += report.firings * INDEX_BYTES
                 case "array":
-                    values += unit.firings
+                    work.values += report.firings * word
+                case _ if unit.kind in OPERATORS:
+                    work.operations += report.firings * _operations_of(unit.node)
                 case _:
                     pass
-        for image in self.model.outputs.values():
+        for node in self.units.graph.nodes:
+            if node.primitive not in ("write_crd", "write_val"):
+                continue
+            image = self.model.outputs[str(node.params["tensor"])]
+            if node.primitive == "write_val":
+                found[node.name].values += len(image.vals) * word
+                continue
+            level = int(str(node.params["level"]))
+            seg, crd = image.segs[level], image.crds[level]
+            assert seg is not None
+            assert crd is not None
             # The first word of segments is 0 and never written.
-            words += sum(len(seg) - 1 for seg in image.segs if seg is not None)
-            words += sum(len(crd) for crd in image.crds if crd is not None)
-            values += len(image.vals)
-        return words * INDEX_BYTES + values * self.units.graph.value.bits // 8
+            found[node.name].segments += (len(seg) - 1) * INDEX_BYTES
+            found[node.name].coordinates += len(crd) * INDEX_BYTES
+        return found
+
+    @property
+    def tokens(self) -> int:
+        """Tokens on all edges between primitives."""
+        return int(sum(work.tokens for work in self.work.values()))
+
+    @property
+    def operations(self) -> int:
+        """Firings of the units that compute, once for each operation that a unit does."""
+        return int(sum(work.operations for work in self.work.values()))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes moved between the arrays and the graph; see `work`."""
+        return int(sum(work.bytes for work in self.work.values()))
 
     def write_trace(self, path: str | Path) -> None:
         """Write every token of every edge: ``.json``, ``.json.gz`` (Perfetto, Chrome) or ``.vcd``.

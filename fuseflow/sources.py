@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 PROGRAM_SUFFIX = ".ff"
 """A text that ends so is the file of a program."""
 
+MODEL_SUFFIXES = (".mlir", ".pt2", ".pt", ".pth")
+"""A path that ends so is the file of a model."""
+
 Anything: TypeAlias = "str | Path | Statement | Program | Computed | Mapping[str, Computed]"
 """What a program can be made of."""
 
@@ -65,6 +68,7 @@ def read(source: Anything, operands: Sequence[Any] = ()) -> Found:
         case Statement():
             return Found(single(source), tuple(operands))
         case Path():
+            _refuse_model(str(source))
             return Found(read_program(source), tuple(operands))
         case str():
             return Found(read_text(source), tuple(operands))
@@ -81,12 +85,21 @@ def read_text(text: str) -> Program:
     """
     if text.endswith(PROGRAM_SUFFIX):
         return read_program(text)
+    _refuse_model(text)
     if _SEVERAL.search(text) is None:
         return single(parse(text))
     try:
         return single(parse(text))
     except ParseError:
         return parse_program(text)
+
+
+def _refuse_model(path: str) -> None:
+    if path.endswith(MODEL_SUFFIXES):
+        raise ParseError(
+            f"'{path}' is a model, whose tensors are not those of one program: open it with "
+            "fuseflow.open_model, prepare and compile that"
+        )
 
 
 def _recorded(source: "Computed | Mapping[str, Computed]", operands: Sequence[Any]) -> Found:

@@ -335,7 +335,7 @@ def test_nothing_is_written_over_foreign_files(folder: Path) -> None:
 
 
 def test_generate_names_what_it_cannot_take(folder: Path) -> None:
-    assert "neither a statement, a program, a graph nor a directory" in fail(
+    assert "neither a statement, a program, a model, a graph nor a directory" in fail(
         "generate", "nowhere", "-o", "rtl"
     )
     assert "holds no graph.samml" in fail("generate", ".", "-o", "rtl")

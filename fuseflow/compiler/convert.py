@@ -133,7 +133,12 @@ def _repair(problem: Problem, forms: Mapping[Access, Format]) -> Repair:
     fills = {**problem.fills, **{c.name: problem.fills.get(c.tensor, 0) for c in copies.values()}}
     used = (*accesses(*(each.value for each in results)), *problem.targets)
     kept = {access.tensor: formats[access.tensor] for access in used}
-    repaired = replace(problem, results=results, formats=kept, fills=fills)
+    users = dict(problem.users)
+    for access in problem.operands:
+        read = copied(access)
+        if isinstance(read, Access) and access in users:
+            users[read] = users[access]
+    repaired = replace(problem, results=results, formats=kept, fills=fills, users=users)
     return Repair(repaired, tuple(copies.values()))
 
 

@@ -28,6 +28,32 @@ WORD = 4
 """Bytes of a coordinate or segment word."""
 
 
+@dataclass
+class Work:
+    """What a node, or several, are expected to do or did.
+
+    Attributes
+    ----------
+    firings, tokens : float
+        Of its busiest unit; tokens that its inputs take.
+    operations : float
+    coordinates, segments, values : float
+        Bytes that it moves between the arrays and the graph.
+    """
+
+    firings: float = 0.0
+    tokens: float = 0.0
+    operations: float = 0.0
+    coordinates: float = 0.0
+    segments: float = 0.0
+    values: float = 0.0
+
+    @property
+    def bytes(self) -> float:
+        """All that it moves."""
+        return self.coordinates + self.segments + self.values
+
+
 @dataclass(frozen=True)
 class Forecast:
     """What a graph is expected to do.
@@ -46,6 +72,8 @@ class Forecast:
         Of all units.
     results : dict of str to tuple of float
         Expected stored positions of every level.
+    nodes : dict of str to Work
+        What every node does of that.
     """
 
     cycles: float
@@ -55,6 +83,12 @@ class Forecast:
     bytes: float
     firings: float
     results: dict[str, tuple[float, ...]]
+    nodes: dict[str, Work] = field(default_factory=dict[str, Work])
+
+    @property
+    def tokens(self) -> float:
+        """Tokens on all edges between primitives."""
+        return sum(work.tokens for work in self.nodes.values())
 
 
 def forecast(
@@ -154,8 +188,7 @@ class _Forecasting:
         self.streams: dict[str, dict[str, _Stream]] = {}
         self.firings: dict[str, float] = {}
         self.cycles = 0.0
-        self.operations = 0.0
-        self.bytes = 0.0
+        self.work = {node.name: Work() for node in graph.nodes}
         self.written: dict[tuple[str, int], float] = {}
         self.word = (graph.value.bits + 7) // 8
 
@@ -163,6 +196,9 @@ class _Forecasting:
         for node in self.graph.nodes:
             params = CATALOG[node.primitive].complete(node.params)
             getattr(self, f"_{node.primitive}")(replace(node, params=params))
+            work = self.work[node.name]
+            work.firings = self.firings.get(node.name, 0.0)
+            work.tokens = sum(self._in(node, edge.port).tokens for edge in node.inputs)
         unit = max(self.firings, key=lambda name: self.firings[name], default="")
         results = {
             tensor.name: self._positions(tensor)
@@ -170,9 +206,15 @@ class _Forecasting:
             if tensor.role == Role.RESULT
         }
         return Forecast(
-            self.cycles, unit, self.firings.get(unit, 0.0), self.operations, self.bytes,
-            sum(self.firings.values()), results,
-        )  # fmt: skip
+            self.cycles,
+            unit,
+            self.firings.get(unit, 0.0),
+            sum(work.operations for work in self.work.values()),
+            sum(work.bytes for work in self.work.values()),
+            sum(self.firings.values()),
+            results,
+            self.work,
+        )
 
     def _positions(self, tensor: TensorDecl) -> tuple[float, ...]:
         positions: list[float] = []
@@ -248,7 +290,8 @@ class _Forecasting:
         size = self._size(node.params["index"])
         self._scan(node, each, size, frozenset({(tensor, level)}))
         out = self.streams[node.name]["out"]
-        self.bytes += WORD * (out.counts[-1] + 2 * out.counts[-2])
+        self.work[node.name].coordinates += WORD * out.counts[-1]
+        self.work[node.name].segments += WORD * 2 * out.counts[-2]
 
     def _locate(self, node: Node) -> None:
         crd = self._in(node, "crd")
@@ -299,7 +342,7 @@ class _Forecasting:
         ref = self._in(node, "ref")
         self._out(node, replace(ref, present={}, covers=frozenset()))
         self._fire(node, ref.tokens)
-        self.bytes += self.word * ref.counts[-1] * self._present(node, "ref")
+        self.work[node.name].values += self.word * ref.counts[-1] * self._present(node, "ref")
 
     def _alu(self, node: Node) -> None:
         left, right = self._in(node, "a"), self._in(node, "b")
@@ -319,7 +362,7 @@ class _Forecasting:
         taken = self._in(node, "a")
         self._out(node, replace(taken, present={}, kept=kept, covers=frozenset()))
         self._fire(node, taken.tokens)
-        self.operations += operations * taken.counts[-1]
+        self.work[node.name].operations += operations * taken.counts[-1]
 
     def _reduce(self, node: Node) -> None:
         taken = self._in(node, node.inputs[0].port)
@@ -328,7 +371,7 @@ class _Forecasting:
         kept = 1.0 - exp(-each) if each < taken.size else 1.0
         self._out(node, _Stream(taken.counts[:-1], taken.sizes[:-1], kept=kept))
         self._fire(node, taken.tokens, fibers)
-        self.operations += (1 + bool(node.params["multiply"])) * taken.counts[-1]
+        self.work[node.name].operations += (1 + bool(node.params["multiply"])) * taken.counts[-1]
 
     def _accumulate(self, node: Node) -> None:
         taken = self._in(node, "val")
@@ -352,7 +395,7 @@ class _Forecasting:
         out = _Stream(tuple(counts), (*taken.sizes[: -kept - 1], *sizes))
         self._out(node, out)
         self._fire(node, taken.tokens, rows)
-        self.operations += taken.counts[-1]
+        self.work[node.name].operations += taken.counts[-1]
 
     def _extent(self, extent: Extent) -> int:
         return self.tensors[extent.tensor].dims[extent.mode]
@@ -383,12 +426,13 @@ class _Forecasting:
         tensor, level = str(node.params["tensor"]), int(str(node.params["level"]))
         self.written[tensor, level] = crd.counts[-1]
         self._fire(node, crd.tokens)
-        self.bytes += WORD * (crd.counts[-1] + (crd.counts[-2] if len(crd.counts) > 1 else 0.0))
+        self.work[node.name].coordinates += WORD * crd.counts[-1]
+        self.work[node.name].segments += WORD * (crd.counts[-2] if len(crd.counts) > 1 else 0.0)
 
     def _write_val(self, node: Node) -> None:
         val = self._in(node, "val")
         self._fire(node, val.tokens)
-        self.bytes += self.word * val.counts[-1]
+        self.work[node.name].values += self.word * val.counts[-1]
 
     def _sink(self, node: Node) -> None:
         del node

@@ -107,7 +107,7 @@ class _Lowering:
         self.joiner = Coiteration(problem, builder, root)
         self.dense = problem.dense(result)
         form = problem.formats[result.target.tensor]
-        self.column = TensorDesc(str(result.target), Role.RESULT, form)
+        self.column = TensorDesc(str(result.target), Role.RESULT, form, result.target.tensor)
         self.nests: dict[int, _Nest] = {}
         self.value = self._node(result.value, _Nest())
 
@@ -134,7 +134,8 @@ class _Lowering:
                 around = None if nest.parent is None else self._node(expr, nest.parent)
                 assert around is None or isinstance(around, Cursor)
                 name = self.names.of(expr, tensor)
-                column = TensorDesc(str(expr), Role.INPUT, problem.formats[tensor])
+                user = problem.users.get(expr, self.result.target.tensor)
+                column = TensorDesc(str(expr), Role.INPUT, problem.formats[tensor], user)
                 root = Wire(self.root, "ref")
                 return Cursor(name, root, access=expr, column=column, origin=around)
             case Unary() | Binary() if not any(accesses(expr)):
@@ -190,7 +191,7 @@ class _Lowering:
         for running in list(_pending(node, set())):
             if running.section.depth == len(scope):
                 owner = running.section.owner
-                column = TensorDesc(owner, "intermediate")
+                column = TensorDesc(owner, "intermediate", statement=owner.partition("(")[0])
                 around = self.builder.shared.nest
                 if not self.share:
                     self.builder.shared.nest = id(running)

@@ -28,11 +28,14 @@ class TensorDesc:
         ``input``, ``intermediate`` or ``result``.
     format : Format or None
         How it is stored; an intermediate is not.
+    statement : str
+        The target of the statement that reads, computes or stores it.
     """
 
     name: str
     role: str
     format: Format | None = None
+    statement: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} {self.format or self.role}"
@@ -108,6 +111,11 @@ class FusionTable:
         reference = Reference(node, column)
         if column != self._column and reference not in cell:
             cell.append(reference)
+
+    def column_of(self, node: str) -> TensorDesc | None:
+        """Return the column that a node stands in; the root stands in none."""
+        found = self._made.get(node)
+        return None if found is None else found[2]
 
     def nodes(self) -> tuple[Node, ...]:
         """Return the nodes of all cells, in dataflow order."""

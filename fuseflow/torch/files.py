@@ -70,7 +70,7 @@ def load_model(path: str | os.PathLike[str], trust_pickle: bool = False) -> Save
             raise ExportError(
                 f"'{path}' is a pickle, and loading one runs the code that is in it: save the "
                 "model with torch.export.save as .pt2, or say that you trust the file "
-                "(trust_pickle=True)"
+                "(trust_pickle=True, --trust-pickle)"
             )
         case suffix:
             raise ExportError(f"'{path}': unknown suffix '{suffix}', use one of .pt2, .pt, .pth")

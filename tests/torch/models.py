@@ -20,6 +20,17 @@ class Function(torch.nn.Module):
         return self.function(*tensors)
 
 
+class Propagation(torch.nn.Module):
+    """A layer of a graph network."""
+
+    def __init__(self, features: int, width: int) -> None:
+        super().__init__()
+        self.fc = torch.nn.Linear(features, width)
+
+    def forward(self, adj: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(adj @ self.fc(x))
+
+
 def quietly(make: Callable[[], torch.Tensor]) -> torch.Tensor:
     """Make a sparse tensor without PyTorch's notice that such tensors are in beta state."""
     with warnings.catch_warnings():

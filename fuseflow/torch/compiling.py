@@ -10,11 +10,8 @@ from fuseflow.mlir.read import read_module
 from fuseflow.model import Function, Model
 from fuseflow.samml.formats import Format
 from fuseflow.samml.values import ValueType
-from fuseflow.torch.arguments import Argument
 from fuseflow.torch.export import Exported, export
-
-_TYPES = {torch.float16: "fp16", torch.bfloat16: "bf16", torch.int8: "int8", torch.int16: "int16",
-          torch.int32: "int32"}  # fmt: skip
+from fuseflow.torch.untyped import torch_functions
 
 
 def compile(
@@ -42,7 +39,7 @@ def compile(
     fusion : str
         ``none``, ``regions``, ``full``, ``auto`` or ``tune``; see `fuseflow.compile`.
     value : ValueType or str, optional
-        The value type; that of the model's tensors by default, fp32 for float64.
+        The value type; that of the model's tensors by default (`fuseflow.model.Function.value`).
     regions : sequence of str, optional
         Modules, and regions that the model marks, which become one graph each: paths such as
         ``layers.0``. The outermost ones by default.
@@ -65,7 +62,7 @@ def compile(
     """
     exported = export(model, inputs, formats)
     prepared = function_of(exported).prepare(
-        formats=formats, value=value or _value(exported), regions=regions, **options
+        formats=formats, value=value, regions=regions, **options
     )
     return prepared.compile(fusion)
 
@@ -101,14 +98,21 @@ def data_of(tensor: torch.Tensor) -> Data:
     return Coordinates(stored.indices().T.numpy(), stored.values().numpy(), tuple(tensor.shape))
 
 
-def _value(exported: Exported) -> str:
-    kinds = {_TYPES.get(_dtype(each), "fp32") for each in exported.arguments if _is_number(each)}
-    return kinds.pop() if len(kinds) == 1 else "fp32"
+def example_inputs(model: torch.nn.Module, data: Mapping[str, Data]) -> dict[str, torch.Tensor]:
+    """Return data as inputs of a model; what has coordinates becomes a sparse tensor.
+
+    Floating-point numbers take the type of the model's first floating-point parameter.
+    """
+    kinds = (each.dtype for each in model.parameters() if each.dtype.is_floating_point)
+    kind = next(kinds, torch.get_default_dtype())
+    return {name: _tensor(each, kind) for name, each in data.items()}
 
 
-def _dtype(argument: Argument) -> torch.dtype:
-    return argument.data.dtype
-
-
-def _is_number(argument: Argument) -> bool:
-    return argument.data.dtype != torch.bool
+def _tensor(data: Data, kind: torch.dtype) -> torch.Tensor:
+    if isinstance(data, Coordinates):
+        values = torch.as_tensor(data.values).to(kind)
+        rows = torch.as_tensor(data.rows.T)
+        made = torch_functions.sparse_coo_tensor(rows, values, data.shape, check_invariants=True)
+        return made.coalesce()
+    tensor = torch.as_tensor(data)
+    return tensor.to(kind) if tensor.is_floating_point() else tensor
