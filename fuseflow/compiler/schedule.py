@@ -149,7 +149,8 @@ class Scheduler:
             No cut can be compiled; names the reason of the finest.
         """
         alone = self._cut(self.cut("none"))
-        spans = _Spans(replace(self, options={**self.options, "effort": QUICK}), alone)
+        base = self._without_copies if self.split else self
+        spans = _Spans(replace(base, options={**base.options, "effort": QUICK}), alone)
         chosen = dict.fromkeys([spans.best(), *spans.cuts(count)])
         chosen |= dict.fromkeys(self.cut(fusion) for fusion in ("regions", "full"))
         found = [alone]
@@ -202,6 +203,8 @@ class Scheduler:
         """Compile the regions of a cut; what crosses them is stored as costs least in all."""
         known: dict[str, Expected] = {}
         chosen: dict[str, Format] = {**self._formats(), **self.formats}
+        if cut != self.cut("none"):
+            chosen |= self.arranged
         regions: list[Lowered] = []
         made: list[tuple[int, int]] = []
         rest = list(cut)
@@ -211,10 +214,12 @@ class Scheduler:
             for end in range(stop, start, -1):
                 tail = ((end, stop),) if end < stop else ()
                 formats = dict(chosen)
+                alone = end == start + 1
+                scheduler = self._without_copies if self.split and not alone else self
                 try:
-                    lowered = self._stored_best(((start, end), *tail, *later), known, formats)
+                    lowered = scheduler._stored_best(((start, end), *tail, *later), known, formats)
                 except (LoweringError, CapacityError):
-                    if not self.split or end == start + 1:
+                    if not self.split or alone:
                         raise
                     continue
                 rest[:0] = tail
@@ -236,6 +241,16 @@ class Scheduler:
             if name not in chosen and self._is_read(name, stop):
                 chosen[name] = self._best_format(cut, name, known, chosen)
         return self.region(start, stop, known, chosen)
+
+    @cached_property
+    def _without_copies(self) -> "Scheduler":
+        """Rather make two graphs than convert operands between the loops of one."""
+        return replace(self, options={**self.options, "auto_convert": False})
+
+    @cached_property
+    def arranged(self) -> dict[str, Format]:
+        """How the operands are stored whose mode order may be chosen: best for single graphs."""
+        return dict(self.compile("none").arranged) if self.unordered else {}
 
     def _arrangeable(self, start: int, stop: int, chosen: Collection[str]) -> list[str]:
         """Return the operands of a region whose mode order is still to be chosen."""
