@@ -73,10 +73,13 @@ def judge(result: Tensor, truth: Truth | None, *, overflow: bool, blame: str) ->
         error = np.minimum(error % word, word - error % word)
     # Where the truth is NaN, it met 0 * inf or inf - inf, which sparsity may leave out.
     same = (found == truth.value) | np.isnan(truth.value)
-    error = np.where(same, 0.0, error)
+    # No number where there should be one is as far away as can be.
+    error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
     if not error.size:
         return 0.0, 0.0
-    worst = np.unravel_index(np.argmax(error - truth.bound), error.shape)
+    with np.errstate(invalid="ignore"):
+        excess = np.where(np.isinf(truth.bound), -np.inf, error - truth.bound)
+    worst = np.unravel_index(np.argmax(excess), error.shape)
     if error[worst] > truth.bound[worst] and not overflow:
         raise VerificationError(
             f"result '{result.name}' is {error[worst]} away from the dense evaluation at "

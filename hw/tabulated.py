@@ -31,9 +31,8 @@ class Tabulated(Operation):
 
     def steps(self) -> Sequence[Step]:
         """Return the steps; there are as many as cycles of latency."""
-        argument = (self._split,) if self.op in SIGNIFICANDS else (self._scale, self._shift)
-        if self.op not in SIGNIFICANDS:
-            argument = (self._split, *argument)
+        scaled = (self._split, self._scale, self._shift)
+        argument = (self._take,) if self.op in SIGNIFICANDS else scaled
         made: list[Step] = [*argument, self._look_up]
         for degree in reversed(range(self.spec.degree)):
             made += self._product("rest", self.spec.rest, partial(self._next, degree))
@@ -50,41 +49,49 @@ class Tabulated(Operation):
     # --- the argument ------------------------------------------------------------------
 
     def _split(self, m: Module, parts: Parts) -> Parts:
-        """Take the operand apart; find the operands that the table says nothing of."""
-        value, op, bias = self.operand_type, self.op, self.operand_type.bias
-        a = Float.of(parts["a"], value)
-        exponent = named(m, "unbiased", a.exponent.as_unsigned() - bias)
-        none = Const(0, 1)
-        taken = {"sign": a.sign, "exponent": exponent, "significand": a.significand}
-        match op:
-            case "exp" | "gelu":
-                infinite = a.infinite & ~a.sign
-            case "log" | "rsqrt":
-                infinite = a.zero | (a.infinite if op == "log" else none)
-            case _:
-                infinite = none
-        nan = a.nan | ((a.sign & ~a.zero) if op in ("log", "rsqrt") else none)
-        specials = {"special": nan | infinite, "nan": nan}
-        if op not in SIGNIFICANDS:
-            return {**taken, **specials, "beyond": exponent > self.spec.top}
-        rest = self.spec.rest
-        index, large = a.fraction[rest:], a.fraction[-1]
-        shared = {**specials, "rest": a.fraction[:rest]}
-        if op == "log":
-            one = 1 << self.spec.fraction
-            distance = Mux(large, a.fraction - one, a.fraction << 1)
-            whole = named(m, "whole", exponent + large)
-            # The sign is that of a special result alone: of log 0.
-            return {**shared, "index": index, "sign": a.zero, "whole": whole,
-                    "multiplier": distance}  # fmt: skip
-        # The bias is odd: an exponent that is odd without it is even with it.
+        """Take the operand of a power or a size apart."""
+        a = Float.of(parts["a"], self.operand_type)
+        exponent = self._exponent(m, a)
+        infinite = (a.infinite & ~a.sign) if self.op in ("exp", "gelu") else Const(0, 1)
+        return {
+            "sign": a.sign,
+            "exponent": exponent,
+            "significand": a.significand,
+            "special": a.nan | infinite,
+            "nan": a.nan,
+            "beyond": exponent > self.spec.top,
+        }
+
+    def _take(self, m: Module, parts: Parts) -> Parts:
+        """Take the operand of a logarithm or a root apart, whose significand is the argument."""
+        a, rest = Float.of(parts["a"], self.operand_type), self.spec.rest
+        exponent, index = self._exponent(m, a), a.fraction[rest:]
+        nan = a.nan | (a.sign & ~a.zero)
+        shared = {"nan": nan, "rest": a.fraction[:rest]}
+        if self.op == "log":
+            large = a.fraction[-1]
+            distance = Mux(large, a.fraction - (1 << self.spec.fraction), a.fraction << 1)
+            return {
+                **shared,
+                "special": nan | a.zero | a.infinite,
+                # That of a special result alone: of log 0.
+                "sign": a.zero,
+                "index": index,
+                "whole": exponent + large,
+                "multiplier": distance,
+            }
         return {
             **shared,
-            "index": Cat(index, ~a.exponent[0]),
+            "special": nan | a.zero,
             "sign": a.sign & a.zero,
+            # The bias is odd: an exponent that is odd without it is even with it.
+            "index": Cat(index, ~a.exponent[0]),
             "scale": -(exponent >> 1),
             "vanishes": a.infinite,
         }
+
+    def _exponent(self, m: Module, a: Float) -> Signal:
+        return named(m, "unbiased", a.exponent.as_unsigned() - self.operand_type.bias)
 
     def _scale(self, m: Module, parts: Parts) -> Parts:
         """Multiply by log2(e), or bring the point to its place."""
@@ -92,47 +99,43 @@ class Tabulated(Operation):
         return {**parts, "product": product[self.spec.dropped :]}
 
     def _shift(self, m: Module, parts: Parts) -> Parts:
-        """Bring the argument to its place, beyond the table or to the last segment at most."""
-        spec, op = self.spec, self.op
-        right = named(m, "right", spec.top - parts["exponent"])
-        shifted = parts["product"] >> right.as_unsigned()
-        argument = named(m, "argument", shifted)
-        kept = {name: parts[name] for name in ("sign", "special", "nan")}
-        if op in SIZES:
-            last = len(spec.table) - 1
-            index = named(m, "segment", argument >> spec.rest)
-            steep = named(m, "steep", parts["beyond"] | (index >= last))
-            exponent, significand = parts["exponent"], parts["significand"]
-            if op == "tanh":
-                exponent = Mux(steep, 0, exponent)
-                significand = Mux(steep, 1 << spec.fraction, significand)
-            return {
-                **kept,
-                "index": Mux(steep, last, index)[: last.bit_length()],
-                "rest": argument[: spec.rest],
-                "scale": exponent,
-                "multiplier": significand[: spec.fraction + 1],
-            }
+        """Bring the argument to its place."""
+        right = named(m, "right", self.spec.top - parts["exponent"])
+        argument = named(m, "argument", parts["product"] >> right.as_unsigned())
+        found = (self._size if self.op in SIZES else self._power)(m, parts, argument)
+        return {"sign": parts["sign"], "special": parts["special"], "nan": parts["nan"], **found}
+
+    def _size(self, m: Module, parts: Parts, argument: Value) -> Parts:
+        """Choose a segment, the last one beyond the limit; tanh is then that of 1 or -1 itself."""
+        spec, last = self.spec, len(self.spec.table) - 1
+        index = named(m, "segment", argument >> spec.rest)
+        steep = named(m, "steep", parts["beyond"] | (index >= last))
+        exponent, significand = parts["exponent"], parts["significand"]
+        if self.op == "tanh":
+            exponent = Mux(steep, 0, exponent)
+            significand = Mux(steep, 1 << spec.fraction, significand)
+        return {
+            "index": Mux(steep, last, index)[: last.bit_length()],
+            "rest": argument[: spec.rest],
+            "scale": exponent,
+            "multiplier": significand[: spec.fraction + 1],
+        }
+
+    def _power(self, m: Module, parts: Parts, argument: Value) -> Parts:
+        """Choose a segment by the fraction of a power of 2, of sigmoid also by the whole part."""
+        spec = self.spec
         far = Const(1 << spec.value.exponent + spec.point)
         power = named(m, "power", Mux(parts["beyond"], far, argument))
-        if op == "exp":
+        if self.op == "exp":
             power = named(m, "signed_power", Mux(parts["sign"], -power, power))
-            return {
-                **kept,
-                "sign": Const(0, 1),
-                "index": power[spec.rest : spec.point],
-                "rest": power[: spec.rest],
-                "scale": power >> spec.point,
-            }
+        index, rest = power[spec.rest : spec.point], power[: spec.rest]
+        if self.op == "exp":
+            return {"sign": Const(0, 1), "index": index, "rest": rest, "scale": power >> spec.point}
         whole = named(m, "whole", power[spec.point :])
         over = named(m, "over", whole > spec.last)
         segment = Mux(over, spec.last, whole)[: spec.last.bit_length()]
-        return {
-            **kept,
-            "index": Cat(power[spec.rest : spec.point], segment),
-            "rest": power[: spec.rest],
-            "excess": Mux(over, whole - spec.last, 0)[: len(whole)],
-        }
+        excess = Mux(over, whole - spec.last, 0)[: len(whole)]
+        return {"index": Cat(index, segment), "rest": rest, "excess": excess}
 
     # --- the polynomial ----------------------------------------------------------------
 

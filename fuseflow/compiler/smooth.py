@@ -47,13 +47,19 @@ def spread(op: str, x: Reals, dx: Reals) -> Reals:
         One of `SMOOTH`.
     x, dx : ndarray of float64
         The operand, and the largest error of what the unit is given.
+
+    Returns
+    -------
+    ndarray of float64
+        Infinite where a pole, or the end of what the function is defined for, may be that near.
     """
     function = SMOOTH[op]
     ends = [x - dx, x + dx]
     if op in _LOWEST:
         ends.append(np.clip(_LOWEST[op], *ends))
     value = function(x)
-    error = np.max([np.abs(function(end) - value) for end in ends], axis=0)
+    others = [function(end) for end in ends]
+    error = np.max([np.where(each == value, 0.0, np.abs(each - value)) for each in others], axis=0)
     unbounded = np.isnan(error) | ((op == "reciprocal") & (np.abs(x) <= dx))
     error = np.where(dx == 0, 0.0, np.where(unbounded, np.inf, error))
     if op == "gelu":

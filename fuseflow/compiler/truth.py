@@ -172,6 +172,8 @@ class _Evaluation:
     def _function(self, op: str, inner: _Part) -> _Part:
         error = spread(op, inner.value, inner.bound)
         value = SMOOTH[op](inner.value)
+        # At a pole that the graph may have missed, anything may have come.
+        value = np.where(np.isinf(value) & np.isinf(error), np.nan, value)
         return _Part(inner.indices, value, self._rounding(value, error, 2 * ulps(op, self.kind)))
 
     def _where(self, mask: Access, body: _Part, fill: Number) -> _Part:
@@ -222,6 +224,8 @@ class _Evaluation:
             # The graph may have rounded to 0 what is infinitely multiplied here.
             doubt = (np.abs(x) <= dx) & np.isinf(y) | (np.abs(y) <= dy) & np.isinf(x)
             value = np.where(doubt, np.nan, value)
+        if op == "div":
+            value = np.where(np.isinf(value) & (np.abs(y) <= dy) & (dy > 0), np.nan, value)
         return _Part(indices, value, self._rounding(value, error))
 
     def _extreme(self, op: str, body: _Part, indices: tuple[str, ...]) -> _Part:

@@ -56,6 +56,25 @@ def test_random_statements(data: st.DataObject) -> None:
     assert not refusal or re.search("; store|use an order|give one operand", refusal), refusal
 
 
+@settings(deadline=None, max_examples=EXAMPLES, print_blob=True)
+@given(st.data())
+def test_random_statements_of_functions(data: st.DataObject) -> None:
+    """Functions of what has fills, errors and poles: the truth, or a way out."""
+    statement = data.draw(statements(*ELEMENTARY), label="statement")
+    kind = data.draw(st.sampled_from([BF16, FP16, FP32]), label="value type")
+    forms = {
+        access.tensor: data.draw(formats(len(access.indices)), label=str(access))
+        for access in {a.tensor: a for a in (statement.target, *statement.operands)}.values()
+    }
+    tensors = data.draw(operands(statement, forms, kind))
+    refusal = ""
+    try:
+        run(statement, forms, tensors, kind)
+    except LoweringError as error:
+        refusal = str(error)
+    assert not refusal or re.search("; store|use an order|give one operand", refusal), refusal
+
+
 def test_the_cheapest_order_has_the_same_values() -> None:
     rng = np.random.default_rng(7)
     b = Tensor.from_numpy("B", rng.integers(-2, 3, (6, 5)), "dd")

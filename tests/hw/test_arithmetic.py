@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from fuseflow.samml.values import BF16, VALUE_TYPES
+from fuseflow.samml.functions import FLOATING
+from fuseflow.samml.values import BF16, FP32, VALUE_TYPES
 from tests.hw.arithmetic import Arithmetic, all_significands, pairs, play, units
 from tests.hw.reference import Result, Words, apply
 from tests.sim_models.points import operands
@@ -56,3 +57,20 @@ def test_every_word_and_flag(
         for k in wrong[:4]
     ]
     assert not len(wrong), f"{len(wrong)} of {len(a)}: {shown}"
+
+
+@pytest.mark.regress
+@pytest.mark.parametrize("seed", range(5))
+def test_many_words_of_fp32(seed: int) -> None:
+    """In all, 10^6 operands of every function of fp32; of a quotient, as many pairs."""
+    rng = np.random.default_rng(100 + seed)
+    chosen = [unit for unit in UNITS if unit.value == FP32 and unit.op in FLOATING]
+    count = PAIRS + WORDS
+    a = operands(FP32, count - len(operands(FP32, 0, rng)), rng)
+    b = rng.permutation(a)
+    played = play(chosen, {FP32.name: (a, b)})
+    for unit in chosen:
+        words, flags = apply(unit.op, FP32, a, b)
+        got, raised = played[unit.name]
+        assert np.array_equal(got, words), unit.name
+        assert np.array_equal(raised, flags), unit.name
