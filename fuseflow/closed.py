@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WORTH = 1 << 24
 """Forecast firings above which a run takes closed forms unasked; a second of the cycle model."""
 
-CHEAP = 50_000
+CHEAP = 250_000
 """Firings from pause to pause below which pauses become rarer: a look costs about as much."""
 
 

@@ -102,14 +102,13 @@ def _leaf_by_leaf(work: Work, primitive: str, view: NodeView, inputs: Streams) -
 
 def _alu(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
     a, b = aligned(work.limit, inputs["a"], inputs["b"])
-    factors = [work.formed(stream.fields[0]) for stream in (a, b)]
-    spread = prod(spread_shape(factors))
-    if view.params["op"] == "mul" and not view.params["relu"] and spread > max(
-        factor.size for factor in factors
-    ):  # fmt: skip
+    first, second = work.formed(a.fields[0]), work.formed(b.fields[0])
+    spread = prod(spread_shape([first, second]))
+    plain = view.params["op"] == "mul" and not view.params["relu"]
+    if plain and spread > max(first.size, second.size):
         kind = view.value.wide if view.params["wide"] else view.value
-        return {"out": a.like(Product(*factors, kind))}
-    return _leaf_by_leaf(work, "alu", view, {"a": a.like(factors[0]), "b": b.like(factors[1])})
+        return {"out": a.like(Product(first, second, kind))}
+    return _leaf_by_leaf(work, "alu", view, {"a": a.like(first), "b": b.like(second)})
 
 
 # --- loops -----------------------------------------------------------------------------

@@ -151,7 +151,7 @@ class _Evaluation:
 
     def result(self) -> SlicedResult:
         """Return what all slices store."""
-        arrays: dict[tuple[str, int, str], Words] = {}
+        arrays: dict[tuple[str, int, str], list[int]] = {}
         for node in self.graph.nodes:
             if node.name in self.stored:
                 view = self.view(node, self.flags)
@@ -161,7 +161,7 @@ class _Evaluation:
                 tensor = self.graph.tensor(str(node.params["tensor"]))
                 arrays |= stored_arrays(tensor, node.params.get("level", -1), results, self.flags)
         return SlicedResult(
-            result_images(self.storage, arrays),  # pyright: ignore[reportArgumentType]
+            result_images(self.storage, arrays),
             self.flags,
             {name: np.concatenate(words) for name, words in self.dropped.items()},
         )

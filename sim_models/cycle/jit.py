@@ -75,7 +75,7 @@ def link(entry: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit("void(int64[::1])", error_model="numpy", cache=cached)(kernel)
 
 
-def compile_function(function: F) -> F:
+def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that calls no other, for the types that it meets; kept as kernels are."""
     import numba
 

@@ -180,7 +180,7 @@ class Reader:
         base, mask, stride = record[at.E_BASE], record[at.E_MASK], record[at.E_STRIDE]
         reader = int(words[record[at.E_READER] + at.U_LAST])
         writer = int(words[record[at.E_WRITER] + at.U_LAST])
-        here = base + (np.arange(popped, issued) & mask) * stride
+        here = base + (_count(popped, issued) & mask) * stride
         control = [
             np.array([issued - popped], np.int64),
             words[here + at.S_SHAPE],
@@ -201,7 +201,7 @@ class Reader:
             # Rows take banks before they issue: the difference is 1 in the midst of one.
             control.append(words[filler + S_ROWS : filler + S_ROWS + 1] - issued)
         back = banks if depth == at.UNBOUNDED else max(depth, banks) + 1
-        left = np.arange(max(0, issued - back), popped)
+        left = _count(max(0, issued - back), popped)
         if len(left) or back:
             pops = np.zeros(back, np.int64)
             if len(left):
@@ -210,8 +210,12 @@ class Reader:
                 pops[ages - 1] = np.maximum(found, 0)
             waits.append(pops)
         if depth != at.UNBOUNDED:
-            recent = np.arange(record[at.E_HIGH_POPS], popped)
+            recent = _count(record[at.E_HIGH_POPS], popped)
             control.append(np.array([len(recent)], np.int64))
             waits.append(words[base + (recent & mask) * stride + at.S_POP] - writer)
             waits.append(words[here + at.S_READY] - record[at.E_LATENCY] - writer)
         return np.concatenate(control), np.concatenate(waits)
+
+
+def _count(first: int, end: int) -> Words:
+    return np.arange(first, end, dtype=np.int64)
