@@ -71,6 +71,7 @@ def test_statements_add_up_to_their_region(fusion: str) -> None:
         assert region.expected.firings == pytest.approx(forecast.bottleneck)
         cycles = [each.measured.cycles for each in region.statements if each.measured]
         assert sum(each for each in cycles if each is not None) == ran.cycles
+        assert region.traced
         assert sum(region.bounds.values()) == ran.cycles
         assert region.bounds[region.bound] == max(region.bounds.values())
 
@@ -150,9 +151,11 @@ def test_without_a_run_there_is_what_is_expected() -> None:
     assert found.measured is None
     assert found.expected is not None
     for region in found.regions:
+        assert region.expected is not None
         assert region.measured is None
-        assert region.bounds == {}
-        assert region.bound in Bound
+        assert not region.traced
+        assert set(region.bounds) <= {Bound.MEMORY, Bound.COMPUTE, Bound.ITERATION}
+        assert region.bounds[region.bound] == region.expected.firings
         assert region.best is region.expected
 
 
@@ -181,7 +184,8 @@ def test_large_runs_are_not_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     run = simulated(program)
     assert not run.regions[0].model.traces
     (region,) = analyse(program, "cycles", run).regions
-    assert region.bounds == {}
+    assert not region.traced
+    assert region.bounds[region.bound] == run.bottleneck
     assert region.measured is not None
     assert region.measured.cycles == run.cycles
     assert all(each.measured and each.measured.cycles is None for each in region.statements)
