@@ -487,6 +487,7 @@ def prepare(
     iteration: str = "factored",
     densities: Mapping[str, float] | None = None,
     unordered: Collection[str] = (),
+    split: bool = False,
 ) -> Prepared:
     """Read a program and its operands, to be compiled in one way or another.
 
@@ -498,6 +499,8 @@ def prepare(
         See `compile`.
     unordered : collection of str
         Dense operands that may be stored in any mode order, as weights are: the compiler chooses.
+    split : bool
+        Make several graphs of a region that cannot be one, as few as it takes.
 
     Raises
     ------
@@ -540,6 +543,7 @@ def prepare(
         kind,
         options,
         frozenset(unordered),
+        split,
     )
     return Prepared(scheduler, tensors, frozenset(capacities or ()), started)
 

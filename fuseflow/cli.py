@@ -77,6 +77,14 @@ Trace = Annotated[
         "Chrome), or .vcd. Of several graphs, one file each, such as run.1_T0.json.",
     ),
 ]
+ClosedForm = Annotated[
+    bool | None,
+    typer.Option(
+        "--closed-form/--no-closed-form",
+        help="Skip iterations of loops in which the state of the cycle model repeats, which "
+        "changes no figure; by default in graphs that are expected to fire often.",
+    ),
+]
 Stalling = Annotated[
     bool, typer.Option("--stalls", help="Say which units and edges held the run back, and why.")
 ]
@@ -232,6 +240,7 @@ def run(
     result: Result = None,
     trace: Trace = None,
     stalls: Stalling = False,
+    closed_form: ClosedForm = None,
     json_: Json = None,
 ) -> None:
     """Run a statement or a program on the golden model and the cycle model."""
@@ -246,7 +255,7 @@ def run(
     compiled.check_data()
     program = compiled.program
     with progress("running the models"):
-        outcome = program.run(trace=stalls or trace is not None)
+        outcome = program.run(trace=stalls or trace is not None, closed_form=closed_form)
     results = compiled.tensors(outcome)
     _write_results(targets, results)
     if trace is not None:

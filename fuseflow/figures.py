@@ -129,6 +129,11 @@ def _outcome(run: RunResult) -> Figures:
         "error_bound": run.error_bound,
         "overflow": run.overflow,
         **_work(run),
+        "closed_form": {
+            region.name: ", ".join(f"{each.loop} {each.iterations}" for each in region.skipped)
+            for region in run.regions
+            if region.skipped
+        },
         "nnz_out": run.result.nnz,
         "results": {name: result.nnz for name, result in run.results.items()},
         "crossing_cycles": run.crossing_cycles,
@@ -171,6 +176,7 @@ def _regions(program: Program, run: RunResult) -> list[Figures]:
             "error_bound": region.error_bound,
             "overflow": region.overflow,
             **_work(region),
+            "skipped": [asdict(each) for each in region.skipped],
             "results": {name: result.nnz for name, result in region.results.items()},
             "conversions": _conversions(region.conversions),
         }
@@ -215,7 +221,7 @@ def table(figures: Figures) -> str:
     lines = _rows(figures.get("regions", []))
     for name, value in figures.items():
         match value:
-            case list():
+            case list() | {} if not value or isinstance(value, list):
                 continue
             case dict():
                 parts = cast(Figures, value)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fuseflow.api import Prepared, Program, prepare
+from fuseflow.compiler.groups import fresh
 from fuseflow.mlir.boundary import Coordinates, Data
 from fuseflow.mlir.derive import arguments_behind, derived
 from fuseflow.mlir.link import Linked, link
@@ -43,14 +44,21 @@ class Function:
         Of arguments, by the user's name.
     inputs : tuple of str
         The arguments that a call gives, in order, by the user's name; others are weights.
+    results : tuple of str
+        Names of the results, in order, each a different one.
     """
 
     module: Module
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     data: Mapping[str, Data] = field(default_factory=dict[str, Data])
     inputs: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.results:
+            taken: set[str] = set()
+            named = (self.names.get(name, name) for name in self.module.results)
+            object.__setattr__(self, "results", tuple(fresh(name, taken) for name in named))
         if not self.inputs:
             named = tuple(self.names.get(name, name) for name in self.module.arguments)
             object.__setattr__(self, "inputs", named)
@@ -160,6 +168,8 @@ class Function:
             program,
             *tensors,
             unordered=weights,
+            auto_convert=options.pop("auto_convert", True),
+            split=options.pop("split", True),
             formats={**{n: f for n, f in stored.items() if n not in weights}, **results},
             dims={**linked.sizes, **options.pop("dims", {})},
             value=value,
@@ -373,11 +383,8 @@ class Model:
     ) -> dict[str, Array]:
         """Return the results of the function from a run of its program."""
         known = {**self.program.tensors, **(tensors or {}), **run.results}
-        names = self.source.function.names
-        return {
-            names.get(each.name, each.name): each.array(known)
-            for each in self.source.linked.outputs
-        }
+        outputs = zip(self.source.function.results, self.source.linked.outputs, strict=True)
+        return {name: output.array(known) for name, output in outputs}
 
     def _operands(self, inputs: Sequence[Any]) -> dict[str, Tensor]:
         function = self.source.function

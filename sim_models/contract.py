@@ -53,7 +53,9 @@ def row_sums(a: Numbers, b: Numbers, starts: Words, kind: ValueType) -> tuple[Nu
     """
     if not kind.is_float:
         return _compiled(_integer_row_sums)(a, b, starts, kind.bits)
-    found = _compiled(_row_sums)(a.astype(np.float32), b.astype(np.float32), starts)
+    found = _compiled(_row_sums)(
+        a.astype(np.float32, copy=False), b.astype(np.float32, copy=False), starts
+    )
     return _finite(found), False
 
 
@@ -82,7 +84,9 @@ def dots(a: Numbers, b: Numbers, starts: Words, kind: ValueType) -> tuple[Number
         found, wrapped = row_sums(a[:, np.newaxis], b[:, np.newaxis], starts, kind)
         return found[:, 0], wrapped
     assert kind.lanes == LANES
-    found = _compiled(_dots)(a.astype(np.float32), b.astype(np.float32), starts)
+    found = _compiled(_dots)(
+        a.astype(np.float32, copy=False), b.astype(np.float32, copy=False), starts
+    )
     return _finite(found), False
 
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from fuseflow.samml.streams import Kind
 from fuseflow.samml.values import ValueType
-from sim_models.arithmetic import Fold, apply, numbers, words
+from sim_models.arithmetic import PATTERNS, Fold, apply, numbers, words
 from sim_models.blocks import Blocks, Column, Product, aligned, check_room, spread_shape
 from sim_models.contract import OverflowingError, dots, row_sums
+from sim_models.functions import Numbers
 from sim_models.golden import meaning_of
 from sim_models.ragged import NULL_REF, Ragged, Words
 from sim_models.storage import Flags, NodeView
@@ -151,22 +152,32 @@ def _repeat(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
 
 def _reduce(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks] | None:
     streams = aligned(work.limit, *inputs.values())
-    stream = streams[0]
-    fold = Fold.of(view.params, view.value, Kind.SUM, view.flags)
-    factors = None
-    if view.params["multiply"]:
-        factors = work.formed(streams[0].fields[0]), work.formed(streams[1].fields[0])
-    elif isinstance(column := stream.fields[0], Product) and column.kind == fold.inside:
-        factors = column.a, column.b
-    if factors is not None and view.params["op"] == "sum":
+    stream, column = streams[0], streams[0].fields[0]
+    if view.params["op"] == "sum":
+        kind = Kind.SUM if view.params["multiply"] else view.inputs["val"].fields[0].kind
+        fold = Fold.of(view.params, view.value, kind, view.flags)
+        of = view.value
+        if view.params["multiply"]:
+            factors = work.formed(column), work.formed(streams[1].fields[0])
+        elif isinstance(column, Product) and column.kind == fold.inside:
+            factors = column.a, column.b
+        else:
+            of, factors = fold.addend, _alone(fold, stream, work.formed(column))
         try:
-            return {"out": _dotted(fold, view, stream, *factors)}
+            return {"out": _dotted(fold, of, view, stream, *factors)}
         except OverflowingError:
             pass
     return _reduced(work, view, inputs, streams) if stream.inner else None
 
 
-def _dotted(fold: Fold, view: NodeView, stream: Blocks, a: Words, b: Words) -> Blocks:
+def _alone(fold: Fold, stream: Blocks, addends: Words) -> tuple[Words, Words]:
+    """Return numbers as products with 1, which are those numbers."""
+    return np.array(fold.addend.encode(1)).reshape(*(1 for _ in stream.shape)), addends
+
+
+def _dotted(
+    fold: Fold, of: ValueType, view: NodeView, stream: Blocks, a: Words, b: Words
+) -> Blocks:
     """Sum the products of every innermost fiber."""
     if stream.inner:
         length = stream.inner[-1]
@@ -182,11 +193,22 @@ def _dotted(fold: Fold, view: NodeView, stream: Blocks, a: Words, b: Words) -> B
         flat = [np.broadcast_to(factor, (stream.count,)) for factor in (a, b)]
         starts, lead = _fibers(stream.lengths[-1]), (len(stream.lengths[-1]),)
         levels, count, inner = stream.lengths[:-1], len(stream.lengths[-1]), ()
-    x, y = (numbers(view.value, factor) for factor in flat)
+    x, y = (_singles(of, factor) for factor in flat)
     sums, wrapped = dots(x, y, starts, fold.inside)
     view.flags.overflow |= wrapped
     found = fold.words(np.where(starts[:, 2] == 0, fold.nothing, sums))
     return Blocks(levels, count, inner, (found.reshape(lead),))
+
+
+def _singles(of: ValueType, factor: Words) -> Numbers:
+    """Return the numbers of words: of a floating-point type as float32, which holds them all."""
+    if not of.is_float:
+        return factor
+    pattern, number, shift = PATTERNS[of.name]
+    found = (factor << shift if shift else factor).astype(pattern).view(number)
+    found = found.astype(np.float32, copy=False)
+    tiny = np.abs(found) < of.smallest
+    return np.where(tiny, np.copysign(np.float32(0), found), found) if tiny.any() else found
 
 
 def _rows(own: tuple[int, ...], lead: tuple[int, ...]) -> Words:
@@ -235,23 +257,23 @@ def _accumulate(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks
     kind = view.inputs["val"].fields[0].kind
     fold = Fold.of(view.params, view.value, kind, view.flags)
     column = val.fields[0]
+    of = view.value
     if isinstance(column, Product) and column.kind == fold.inside:
-        types, factors = (view.value, view.value), (column.a, column.b)
+        factors = column.a, column.b
     else:
-        one = np.array(fold.addend.encode(1)).reshape(*(1 for _ in val.shape))
-        types, factors = (fold.addend, fold.addend), (one, work.formed(column))
+        of, factors = fold.addend, _alone(fold, val, work.formed(column))
     if factors[1].shape[-1] == 1:
         factors = factors[::-1]
     if factors[1].shape[-1] != size:
         return None
     try:
-        return {"out": _added(work, fold, types, view, crd, *factors)}
+        return {"out": _added(work, fold, of, view, crd, *factors)}
     except OverflowingError:
         return None
 
 
 def _added(
-    work: Work, fold: Fold, types: tuple[ValueType, ValueType], view: NodeView, crd: Blocks,
+    work: Work, fold: Fold, of: ValueType, view: NodeView, crd: Blocks,
     a: Words, b: Words,
 ) -> Blocks:  # fmt: skip
     """Sum the products of every row, coordinate by coordinate; all of these are touched or none."""
@@ -274,7 +296,7 @@ def _added(
             flat.append(np.broadcast_to(factor, (crd.count, factor.shape[-1])))
         starts, lead = _fibers(crd.lengths[-1]), (len(crd.lengths[-1]),)
         levels, count, inner = crd.lengths[:-1], len(crd.lengths[-1]), ()
-    x, y = (numbers(of, factor) for of, factor in zip(types, flat, strict=True))
+    x, y = (_singles(of, factor) for factor in flat)
     sums, wrapped = row_sums(x, y, starts, fold.inside)
     view.flags.overflow |= wrapped
     empty = starts[:, 2:] == 0

@@ -19,6 +19,9 @@ Numbers: TypeAlias = npt.NDArray[Any]
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
+BLOCK = 1 << 14
+"""Numbers that are computed at once: intermediate arrays then stay in a cache."""
+
 FLOAT64_BITS, SPARE_BITS = 52, 12
 """Integers of more bits lose the spare ones; their last bit then says whether any was set."""
 
@@ -34,17 +37,23 @@ def elementary(op: str, value: ValueType, a: Numbers) -> Numbers:
         Values of the type.
     """
     it = function(op, value)
+    blocks = range(0, len(a), BLOCK)
+    return np.concatenate([a[:0], *(_elementary(it, a[k : k + BLOCK]) for k in blocks)])
+
+
+def _elementary(it: Function, a: Numbers) -> Numbers:
     mantissa, exponent = np.frexp(np.where(np.isfinite(a), a, 0.0))
     significand = np.ldexp(np.abs(mantissa), it.fraction + 1).astype(np.int64)
     exponent = exponent.astype(np.int64) - 1
-    if op in POWERS:
+    if it.op in POWERS:
         found = _powers(it, a, significand, exponent)
-    elif op in SIZES:
+    elif it.op in SIZES:
         found = _sizes(it, a, significand, exponent)
     else:
-        found = (_logarithms if op == "log" else _inverse_roots)(it, significand, exponent)
-        found = np.where(a == np.inf, np.inf if op == "log" else 0.0, found)
-        zero = np.full_like(a, -np.inf) if op == "log" else np.copysign(np.inf, a)
+        log = it.op == "log"
+        found = (_logarithms if log else _inverse_roots)(it, significand, exponent)
+        found = np.where(a == np.inf, np.inf if log else 0.0, found)
+        zero = np.full_like(a, -np.inf) if log else np.copysign(np.inf, a)
         found = np.where(a == 0, zero, np.where(a < 0, np.nan, found))
     return np.where(np.isnan(a), a, found)
 

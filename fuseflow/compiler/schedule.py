@@ -109,6 +109,8 @@ class Scheduler:
         ``iteration``, ``densities``.
     unordered : frozenset of str
         Dense operands that are stored before anything runs, in the mode order that costs least.
+    split : bool
+        Make several graphs of a region that cannot be one, as few as it takes.
     """
 
     program: Program
@@ -120,6 +122,7 @@ class Scheduler:
     value: ValueType = INT32
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     unordered: frozenset[str] = frozenset()
+    split: bool = False
 
     def compile(self, fusion: str = "regions") -> Scheduled:
         """Compile the program at a fusion granularity.
@@ -198,18 +201,41 @@ class Scheduler:
     def _cut(self, cut: Cut) -> Scheduled:
         """Compile the regions of a cut; what crosses them is stored as costs least in all."""
         known: dict[str, Expected] = {}
-        chosen = {**self._formats(), **self.formats}
+        chosen: dict[str, Format] = {**self._formats(), **self.formats}
         regions: list[Lowered] = []
-        for number, (start, stop) in enumerate(cut):
-            for name in self._arrangeable(start, stop, chosen):
-                chosen[name] = self._best_format(((start, stop),), name, known, chosen)
-            for name in self._stored(start, stop):
-                if name not in chosen and self._is_read(name, stop):
-                    chosen[name] = self._best_format(cut[number:], name, known, chosen)
-            lowered = self.region(start, stop, known, chosen)
+        made: list[tuple[int, int]] = []
+        rest = list(cut)
+        while rest:
+            start, stop = rest.pop(0)
+            later = tuple(rest)
+            for end in range(stop, start, -1):
+                tail = ((end, stop),) if end < stop else ()
+                formats = dict(chosen)
+                try:
+                    lowered = self._stored_best(((start, end), *tail, *later), known, formats)
+                except (LoweringError, CapacityError):
+                    if not self.split or end == start + 1:
+                        raise
+                    continue
+                rest[:0] = tail
+                break
+            made.append((start, end))
             regions.append(lowered)
+            chosen = formats
             known |= _expected(lowered)
-        return Scheduled(self.program, cut, tuple(regions), _only(chosen, self.unordered))
+        return Scheduled(self.program, tuple(made), tuple(regions), _only(chosen, self.unordered))
+
+    def _stored_best(
+        self, cut: Cut, known: Mapping[str, Expected], chosen: dict[str, Format]
+    ) -> Lowered:
+        """Compile a cut's first region; choose how its weights and results are stored, too."""
+        (start, stop), *_ = cut
+        for name in self._arrangeable(start, stop, chosen):
+            chosen[name] = self._best_format(((start, stop),), name, known, chosen)
+        for name in self._stored(start, stop):
+            if name not in chosen and self._is_read(name, stop):
+                chosen[name] = self._best_format(cut, name, known, chosen)
+        return self.region(start, stop, known, chosen)
 
     def _arrangeable(self, start: int, stop: int, chosen: Collection[str]) -> list[str]:
         """Return the operands of a region whose mode order is still to be chosen."""
@@ -224,28 +250,46 @@ class Scheduler:
         (start, stop), *later = cut
         readers = [span for span in later if self._is_read(name, *span)]
         quick = replace(self, options={**self.options, "effort": QUICK})
-        best: tuple[float, float, Format] | None = None
+        best: tuple[tuple[int, float, float], Format] | None = None
         reason: LoweringError | None = None
         rank = self.program.ranks[name]
         for form in arrangements(rank) if name in self.unordered else candidates(rank):
             if name in self._masked and form.levels[-1:] == (LevelKind.DENSE,):
                 continue
+            if name in self._masks and LevelKind.COMPRESSED not in form.levels:
+                continue
             formats = {**chosen, name: form}
             try:
                 made = quick.region(start, stop, known, formats)
-                told = {**known, **_expected(made)}
-                read = [quick.region(*span, told, formats) for span in readers]
             except LoweringError as error:
                 reason = reason or error
                 continue
-            costs = [each.forecast for each in (made, *read)]
-            cost = sum(each.cycles for each in costs), sum(each.bytes for each in costs)
-            if best is None or cost < best[:2]:
-                best = *cost, form
+            told = {**known, **_expected(made)}
+            costs = [made.forecast]
+            refused = 0
+            for span in readers:
+                try:
+                    costs.append(quick.region(*span, told, formats).forecast)
+                except LoweringError as error:
+                    reason = reason or error
+                    refused += 1
+            if refused and not self.split:
+                continue
+            cycles, moved = (sum(each) for each in zip(
+                *((each.cycles, each.bytes) for each in costs), strict=True))  # fmt: skip
+            cost = refused, cycles, moved
+            if best is None or cost < best[0]:
+                best = cost, form
         if best is None:
             assert reason is not None, "there is at least one format"
             raise reason
-        return best[2]
+        return best[1]
+
+    @cached_property
+    def _masks(self) -> set[str]:
+        """Return the tensors that others are selected by: they must store a part only."""
+        parts = walk(*(statement.value for statement in self.program.statements))
+        return {part.mask.tensor for part in parts if isinstance(part, Where)}
 
     @cached_property
     def _masked(self) -> set[str]:

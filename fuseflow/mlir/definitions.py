@@ -184,9 +184,8 @@ class Definitions:
             case Unary(op, operand):
                 return Unary(op, self._expand(operand, part, choice))
             case Binary(op, left, right):
-                return Binary(
-                    op, self._expand(left, part, choice), self._expand(right, part, choice)
-                )
+                sides = (self._expand(side, part, choice) for side in (left, right))
+                return Binary(op, *(self._apart(side, part, op) for side in sides))
             case Where(mask, body, fill):
                 selected = self._expand(body, part, choice)
                 where = self._access(mask, part, choice, mask=True)
@@ -196,6 +195,17 @@ class Definitions:
                 return Where(where, selected, fill)
             case Fold(op, indices, body):
                 return self._fold(op, indices, body, part, choice)
+
+    def _apart(self, expr: Expr, part: Part, op: str) -> Expr:
+        """Give a selection a definition of its own where others go on where it selects nothing."""
+        if not isinstance(expr, Where) or op == "mul":
+            return expr
+        step = self.pieces.steps[part.tensor]
+        name = f"{self._name(part)}.{len(self.made)}"
+        indices = free(expr)
+        place = self.module.steps.index(step)
+        self.made[name] = Definition(name, indices, simplified(expr), step.location, place)
+        return Access(name, indices)
 
     def _access(
         self, access: Access, part: Part, choice: Mapping[str, int], *, mask: bool = False

@@ -20,10 +20,10 @@ from fuseflow.compiler.groups import fresh
 from fuseflow.compiler.program import Program, Region
 from fuseflow.mlir.boundary import Input, Output, Slab, format_of
 from fuseflow.mlir.definitions import Definition, Definitions, renamed
-from fuseflow.mlir.errors import refuse
+from fuseflow.mlir.errors import MlirError
 from fuseflow.mlir.merge import merged
 from fuseflow.mlir.modes import Piece
-from fuseflow.mlir.module import Location, Module
+from fuseflow.mlir.module import Module
 from fuseflow.mlir.pieces import Pieces
 from fuseflow.samml.formats import Format
 
@@ -104,14 +104,16 @@ class _Linker:
         self.scopes = regions
         self.pieces = Pieces(module)
         self.made = Definitions(module, self.pieces)
-        self.results = {name: self._slices(name) for name in module.results}
+        self.results = {name: self._slices(name) for name in dict.fromkeys(module.results)}
         self.definitions, same = merged(
             [each for each in self.made.made.values() if not _is_alias(each)],
             [*self._read_from_outside()],
             self.made.sizes,
         )
         if not self.definitions:
-            refuse(Location(), f"'{module.name}' computes nothing: it returns what it is given")
+            raise MlirError(
+                f"'{module.name}' computes nothing: it returns parts of what it is given"
+            )
         self.called = self._called()
         self.called |= {copy: self.called[name] for copy, name in same.items()
                         if name in self.called}  # fmt: skip
@@ -128,7 +130,7 @@ class _Linker:
             _regions(self.definitions, self.scopes),
         )
         inputs = tuple(self._input(leaf) for leaf in self._leaves)
-        return Linked(program, inputs, tuple(map(self._output, self.results)), self.sizes)
+        return Linked(program, inputs, tuple(map(self._output, self.module.results)), self.sizes)
 
     # --- results ---------------------------------------------------------------------------
 

@@ -108,11 +108,16 @@ def _next(
     for consumer in found.values():
         for access in _outside(consumer.value):
             producer = found.get(access.tensor)
-            if producer is None or uses[access.tensor] > 1:
+            if producer is None or uses[access.tensor] > 1 or _selects(producer):
                 continue
             if not any(folds(producer.value)) or {*access.indices} == {*free(consumer.value)}:
                 return producer, consumer
     return None
+
+
+def _selects(definition: Definition) -> bool:
+    """Whether something is selected: where it is not, what reads it may go on."""
+    return any(isinstance(part, Where) for part in walk(definition.value))
 
 
 def _outside(expr: Expr) -> list[Access]:

@@ -1,11 +1,12 @@
 """The tensors that a model reads: its parameters, its buffers and the inputs of `forward`."""
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils import _pytree as pytree
 
 from fuseflow.torch.errors import ExportError, gist
@@ -37,7 +38,7 @@ class Argument:
     ----------
     name : str
         The user's: ``fc1.weight``; ``x`` as `forward` calls it; ``batch.0`` and ``batch.key``
-        inside a tuple and a mapping.
+        inside a tuple and a mapping; ``forward.x`` where a parameter or buffer is called ``x``.
     kind : str
         ``input``, ``parameter`` or ``buffer``. A tensor that is a plain attribute of a module is
         a buffer.
@@ -82,7 +83,7 @@ class Call:
 _HOLE = object()
 
 
-def call_of(model: torch.nn.Module, inputs: Any) -> Call:
+def call_of(model: torch.nn.Module, inputs: Any, taken: Collection[str] = ()) -> Call:
     """Name the tensors of example inputs after the parameters of `forward`.
 
     Parameters
@@ -90,6 +91,8 @@ def call_of(model: torch.nn.Module, inputs: Any) -> Call:
     model : torch.nn.Module
     inputs : torch.Tensor, sequence or mapping of str
         One tensor, the positional inputs, or the inputs by name.
+    taken : collection of str
+        Names that inputs cannot have; one of them gets ``forward.`` before it.
 
     Raises
     ------
@@ -109,6 +112,7 @@ def call_of(model: torch.nn.Module, inputs: Any) -> Call:
     found: list[Argument] = []
     for path, leaf in paths:
         name = ".".join((names[_key(path[0]), _key(path[1])], *map(_key, path[2:])))
+        name = f"forward.{name}" if name in taken else name
         if isinstance(leaf, torch.Tensor):
             found.append(_checked(Argument(name, "input", leaf)))
             leaves.append(_HOLE)
@@ -193,6 +197,8 @@ def _key(entry: Any) -> str:
 
 def _checked(argument: Argument) -> Argument:
     data, what = argument.data, f"{argument.kind} '{argument.name}'"
+    if is_lazy(data) or data.is_meta:
+        raise ExportError(f"{what} has no data yet: initialise the model, and give real tensors")
     if data.is_nested or data.layout not in LAYOUTS:
         layout = str(data.layout).removeprefix("torch.")
         raise ExportError(

@@ -83,6 +83,7 @@ def function_of(exported: Exported) -> Function:
         {**results, **names},
         {argument.name: data_of(argument.data) for argument in exported.arguments},
         tuple(each.name for each in exported.arguments if each.kind == "input"),
+        exported.results,
     )
 
 

@@ -29,7 +29,7 @@ class Exported:
         In the order of the function's arguments.
     results : tuple of str
         Names of its results, in their order: ``result``; ``result.0`` and so on of a tuple; the
-        keys of a dict.
+        keys of a dict, behind ``result.`` where an argument has that name.
     structure : TreeSpec
         How the model nests its results.
     """
@@ -66,15 +66,27 @@ def export(model: Any, inputs: Any, formats: Mapping[str, object] | None = None)
     ExportError
         The model or the inputs cannot be exported: what, where, and the way out.
     """
-    if not isinstance(model, torch.nn.Module):
-        raise ExportError(f"a model is a torch.nn.Module, got a {type(model).__name__}")
+    model = _plain(model)
     with quiet():
-        call = call_of(model, inputs)
         state = state_of(model)
+        call = call_of(model, inputs, {argument.name for argument in state})
         _check_mode(model)
         exported = _export(model, state, call)
     _check_formats(formats or {}, exported)
     return exported
+
+
+def _plain(model: Any) -> torch.nn.Module:
+    """Return a module without what `torch.compile` puts around it, which hides its names."""
+    plain: object = getattr(model, "_orig_mod", model)
+    kind = type(plain).__name__
+    if isinstance(plain, torch.jit.ScriptModule | torch.nn.DataParallel):
+        raise ExportError(
+            f"a {kind} cannot be exported: give the torch.nn.Module that it was made of"
+        )
+    if not isinstance(plain, torch.nn.Module):
+        raise ExportError(f"a model is a torch.nn.Module, got a {kind}")
+    return plain
 
 
 def _export(model: torch.nn.Module, state: tuple[Argument, ...], call: Call) -> Exported:
@@ -86,7 +98,9 @@ def _export(model: torch.nn.Module, state: tuple[Argument, ...], call: Call) -> 
     arguments = graph.drop_unread(traced.program, arguments)
     graph.set_places(traced.program.graph)
     module = lower(traced.program, arguments)
-    return Exported(module, arguments, traced.results, traced.structure)
+    taken = {argument.name for argument in arguments}
+    results = tuple(f"result.{name}" if name in taken else name for name in traced.results)
+    return Exported(module, arguments, results, traced.structure)
 
 
 _BY_MODE = (

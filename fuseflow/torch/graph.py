@@ -97,16 +97,23 @@ def _check_node(node: Node) -> None:
             f"{operator}{source(node)} reads or writes where a tensor of indices says: multiply "
             "with a sparse 0/1 matrix instead"
         )
-    if packet in _PRODUCTS and any(map(_is_byte, node.all_input_nodes)):
+    if packet in _PRODUCTS:
+        _check_product(node)
+
+
+def _check_product(node: Node) -> None:
+    """Refuse types that a trace lets pass, for it computes nothing."""
+    kinds = {input.meta["val"].dtype for input in node.all_input_nodes}
+    if len(kinds) > 1:
+        both = " and ".join(sorted(str(kind).removeprefix("torch.") for kind in kinds))
         raise ExportError(
-            f"{operator}{source(node)} multiplies matrices of int8, which torch-mlir cannot lower: "
-            "give int32"
+            f"{node.target}{source(node)} multiplies {both}, which PyTorch does not: convert one"
         )
-
-
-def _is_byte(node: Node) -> bool:
-    value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.dtype == torch.int8
+    if torch.int8 in kinds:
+        raise ExportError(
+            f"{node.target}{source(node)} multiplies matrices of int8, which torch-mlir cannot "
+            "lower: give int32"
+        )
 
 
 def _is_index(node: Node) -> bool:

@@ -20,6 +20,7 @@ _PIPELINES = (
 )
 """What `torch_mlir.fx` runs; run here, so that an error is raised and not printed with a dump."""
 
+_TARGET = re.compile(r"torch\.((?:aten|prims)\.[\w.]+)")
 _FILE = re.compile(r'"([^"]+)":([0-9]+):')
 
 
@@ -99,8 +100,9 @@ def _check_operators(module: Any) -> None:
 def _refusal(error: Any, nodes: Sequence[Node]) -> ExportError:
     diagnostic = error.error_diagnostics[0]
     where = _at(diagnostic.location)
-    there = dict.fromkeys(str(node.target) for node in nodes if source(node) == where)
-    what = " or ".join(there) or "an operator"
+    named = _TARGET.search(diagnostic.message)
+    there = [named[1]] if named else [str(node.target) for node in nodes if source(node) == where]
+    what = " or ".join(dict.fromkeys(there)) or "an operator"
     return ExportError(
         f"torch-mlir cannot lower {what}{where} ({_brief(diagnostic.message)}): write it with "
         "other operators"

@@ -5,7 +5,7 @@ the scan's coordinates and references, and what is made of them. Where nothing l
 tokens pass, every iteration has the same control (docs/rfcs/0010-closed-form-runs.md).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from fuseflow.samml.graph import Extent
 from fuseflow.samml.streams import Kind
 from fuseflow.samml.units import UnitGraph, UnitInstance
+from sim_models.ragged import Words
 from sim_models.storage import Storage
 
 SCANS = ("scan_dense", "scan_compressed.emit")
@@ -34,6 +35,9 @@ class Loop:
         For every edge, the fields, by number, that do not differ from iteration to iteration.
     bundles : tuple of tuple of int
         The same of the first bundle of every unit.
+    fibers : tuple of int
+        The lookups of the compressed level that the scan's references lead to: there iterations
+        have the same control as far as their fibers store the same coordinates.
     """
 
     unit: int
@@ -41,6 +45,7 @@ class Loop:
     rank: int
     fixed: tuple[tuple[int, ...], ...]
     bundles: tuple[tuple[int, ...], ...]
+    fibers: tuple[int, ...]
 
 
 def find_loops(graph: UnitGraph, storage: Storage, decided: Collection[str]) -> tuple[Loop, ...]:
@@ -79,6 +84,7 @@ class _Taint:
         self.decided = decided
         self.scan = scan
         self.loose: dict[tuple[int, int], set[int]] = {}
+        self.fibers: list[int] = []
 
     def loop(self) -> Loop | None:
         graph = self.graph
@@ -93,8 +99,8 @@ class _Taint:
                     else:
                         loose = self._made(unit, port)
                     self.loose[number, port] = loose
-            for unit in graph.units:
-                self._check(unit)
+            for number, unit in enumerate(graph.units):
+                self._check(number, unit)
         except _LooseError:
             return None
         return Loop(
@@ -108,6 +114,7 @@ class _Taint:
                 else ()
                 for u, unit in enumerate(graph.units)
             ),
+            fibers=tuple(self.fibers),
         )
 
     def _rank(self, unit: UnitInstance) -> int:
@@ -183,7 +190,7 @@ class _Taint:
             case _:
                 return everything if any_loose else set()
 
-    def _check(self, unit: UnitInstance) -> None:
+    def _check(self, number: int, unit: UnitInstance) -> None:
         """Refuse what is loose where it decides which tokens pass, or when."""
         reads = [self._of_edge(k) for k in unit.reads]
         match unit.kind:
@@ -191,6 +198,9 @@ class _Taint:
                 refused = 0 in reads[0] or 0 in reads[1]
             case "scan_compressed.lookup":
                 refused = bool(reads[0]) and not self._alike(unit)
+                if refused and self._follows(unit):
+                    self.fibers.append(number)
+                    refused = False
             case "accumulate.fill":
                 refused = bool(reads[0]) or any(map(bool, reads[2:]))
             case "drop_value":
@@ -220,6 +230,23 @@ class _Taint:
             and not self._strays(tensor, order[0])
             and _repeats(image.segs, image.crds, image.shape, order, size)
         )
+
+    def _follows(self, lookup: UnitInstance) -> bool:
+        """Tell whether a lookup gets the scan's references, one for each iteration, from the first.
+
+        The scan's own come from the root, through loops that are dense and references that are
+        never null, so that each of its fibers is as long as the others.
+        """
+        graph = self.graph
+        edge, unit = graph.edges[lookup.reads[0]], graph.units[self.scan]
+        if unit.kind != "scan_dense" or edge.writer != self.scan or edge.columns != (1,):
+            return False
+        makers = {level.maker for level in graph.edges[unit.reads[0]].type.levels}
+        primitives = {each.name: each.primitive for each in graph.graph.nodes}
+        while unit.kind in ("scan_dense", "repeat"):
+            unit = graph.units[graph.edges[unit.reads[0]].writer]
+        dense = all(primitives.get(maker) == "scan_dense" for maker in makers)
+        return dense and unit.kind == "root" and self._size(graph.units[self.scan]) > 0
 
     def _strays(self, tensor: str, outermost: int) -> bool:
         """Tell whether a loose coordinate indexes another level of a tensor than its outermost."""
@@ -257,5 +284,11 @@ def _repeats(
     return True
 
 
-Decisions = Mapping[str, np.ndarray[tuple[int], np.dtype[np.int64]]]
-"""For drop_value nodes, a word for each payload: 1 where it is dropped."""
+def classes(storage: Storage, tensor: str, level: int) -> Words:
+    """Return a number for every fiber of a compressed level: equal where they store the same."""
+    seg = np.asarray(storage.seg(tensor, level), np.int64)
+    crd = np.asarray(storage.crd(tensor, level), np.int64)
+    known: dict[bytes, int] = {}
+    bounds = zip(seg[:-1].tolist(), seg[1:].tolist(), strict=True)
+    found = [known.setdefault(crd[at:end].tobytes(), len(known)) for at, end in bounds]
+    return np.array(found, np.int64)

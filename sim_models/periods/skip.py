@@ -16,7 +16,7 @@ from sim_models.cycle.build import Builder
 from sim_models.cycle.heap import Words
 from sim_models.cycle.result import Skipped
 from sim_models.cycle.touched import A_SIZE, A_TIMES
-from sim_models.periods.loops import Loop, find_loops
+from sim_models.periods.loops import Loop, classes, find_loops
 from sim_models.periods.state import EDGE_COUNTS, HOLDERS, Reader, State
 from sim_models.primitives.accumulate import P_ADDER, P_BANKS, P_BLOCK
 from sim_models.primitives.drop_value import P_KNOWN
@@ -71,6 +71,7 @@ class Periods:
         self.firings_at = np.array(build.units, np.int64) + at.U_FIRINGS
         loops = find_loops(build.graph, build.storage, form.dropped.keys())
         self.pauses = {build.units[loop.unit]: _Pauses(loop) for loop in loops}
+        self.classes: dict[tuple[str, int], Words] = {}
         self.written: dict[str, tuple[int, ...]] | None = None
         self.drops = [
             (k, unit.node.name)
@@ -204,11 +205,41 @@ class Periods:
             if unit.kind in ("write_val", "write_crd") and step:
                 room = offset + at.U_PARAMS + 1 + 2 * (word - offset - at.U_STATE)
                 count = min(count, int(words[room] - words[word]) // step)
+        for lookup in loop.fibers:
+            count = min(count, self._same_fibers(loop, lookup, period, old, new))
         for k, name in self.drops:
             step, seen = int(grown[k]), int(new.state_counts[k])
             if step:
                 count = min(count, _alike(self.form.dropped[name], seen, step, count))
         return count
+
+    def _same_fibers(self, loop: Loop, lookup: int, period: int, old: State, new: State) -> int:
+        """Return in how many of the next periods the same fibers are looked up.
+
+        Those that were not yet scanned to their end at the earlier pause count: they are under
+        way in every period.
+        """
+        graph, words = self.build.graph, self.build.heap.words
+        unit = graph.units[lookup]
+        tensor, level = str(unit.node.params["tensor"]), unit.node.params["level"]
+        assert isinstance(level, int)
+        key = tensor, level
+        if key not in self.classes:
+            self.classes[key] = classes(self.build.storage, tensor, level)
+        position, size = self._extent(loop.unit)
+        scanned = old.edge_counts.reshape(len(EDGE_COUNTS), -1)[1][unit.writes[0][0]]
+        entry = self.build.edges[graph.units[loop.unit].reads[0]]
+        base, mask, stride, activation = (
+            int(words[entry + word]) for word in (at.E_BASE, at.E_MASK, at.E_STRIDE, at.E_POPPED)
+        )
+        parent = int(words[base + (activation & mask) * stride + at.S_FIELDS])
+        first = int(scanned) - activation * size
+        if first < 0:
+            return 0
+        fibers = self.classes[key][parent * size : (parent + 1) * size]
+        different = np.flatnonzero(fibers[first + period :] != fibers[first:-period])
+        end = first + period + int(different[0]) if len(different) else size
+        return max(0, (end - position) // period)
 
     # --- skipping ----------------------------------------------------------------------
 

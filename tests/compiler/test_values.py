@@ -16,9 +16,10 @@ from fuseflow.compiler.counts import product_counts
 from fuseflow.compiler.order import orders
 from fuseflow.compiler.passes import Passes
 from fuseflow.compiler.problem import Problem
+from fuseflow.samml.catalog import ELEMENTARY
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.tokens import Nested
-from fuseflow.samml.values import INT8, INT32
+from fuseflow.samml.values import BF16, FP16, FP32, INT8, INT32, ValueType
 from fuseflow.tensor import Tensor
 from sim_models.golden import evaluate as run_golden
 from tests.compiler.kernels import SINGLE, needs_inputs, on_inputs
@@ -89,6 +90,24 @@ def test_a_dense_level_below_an_absent_row_is_not_every_coordinate(
     }
     tensors = {name: tensor for name, tensor in tensors.items() if name in text}
     run(text, {"X": "ss"}, tensors, order="i,j,k" if len(form) == 3 else "i,j")
+
+
+@pytest.mark.parametrize("kind", [BF16, FP16, FP32], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("op", ELEMENTARY)
+def test_functions_stay_within_their_bound(op: str, kind: ValueType) -> None:
+    """Of operands that are off by some roundings themselves; and the bound is a tight one."""
+    rng = np.random.default_rng(5)
+    positive = op in ("sqrt", "rsqrt", "log")
+    arrays = {n: rng.uniform(0.5, 3, 4000) if positive else rng.normal(0, 0.9, 4000) for n in "abc"}
+    tensors = {n: Tensor.from_numpy(n, array, "d", value=kind) for n, array in arrays.items()}
+    outcome = run(f"x(i) = {op}(a(i) * b(i) + c(i))", {"x": "d"}, tensors, kind)
+    truth = outcome.truth
+    found = outcome.result.to_numpy().astype(np.float64)
+    finite = np.isfinite(truth.value) & np.isfinite(truth.bound)
+    assert finite.mean() > 0.9
+    assert (np.abs(found - truth.value) <= truth.bound)[finite].all()
+    relative = (truth.bound / np.maximum(np.abs(truth.value), kind.smallest))[finite]
+    assert np.median(relative) < 100 * kind.unit
 
 
 def payloads(nested: Nested, rank: int) -> int:

@@ -13,6 +13,7 @@ from fuseflow.samml.functions import GELU_ERROR, GELU_STEEP, ulps
 from fuseflow.samml.values import BF16, FP16, ValueType
 from sim_models.arithmetic import apply, numbers, words
 from sim_models.storage import Flags
+from tests.hw import reference
 from tests.sim_models.dense import check_dense, dense_bench
 from tests.sim_models.points import operands
 from tests.sim_models.words import FLOATS, Words, edge_words
@@ -81,6 +82,32 @@ def test_the_models_give_the_words_of_the_specification(op: str, value: ValueTyp
     expected = [evaluate(op, value, word) for word in a[some].tolist()]
     assert found[some].tolist() == [word for word, _ in expected]
     assert computed(op, value, a[some])[1] == any(large for _, large in expected)
+
+
+def all_quotients() -> tuple[Words, Words]:
+    """Return every pair of significands of bf16, at all differences where quotients end."""
+    parts = np.arange(1 << 7)
+    a, b = (each.ravel() for each in np.meshgrid(parts, parts))
+    # Biased exponents: quotients in the middle, near the largest, near the smallest, and 1.
+    exponents = [(127, 127), (254, 127), (254, 128), (1, 127), (1, 128), (128, 254), (1, 254)]
+    pairs = [(a | over << 7, b | under << 7) for over, under in exponents]
+    edges = np.array(edge_words(BF16))
+    pairs.append(tuple(each.ravel() for each in np.meshgrid(edges, edges)))
+    left, right = (np.concatenate(each) for each in zip(*pairs, strict=True))
+    return np.concatenate([left, left | 1 << 15]), np.concatenate([right, right])
+
+
+def test_every_quotient_of_significands() -> None:
+    """Of both models; the reference is NumPy's float64, rounded to bf16 by another path."""
+    a, b = all_quotients()
+    found, overflow = reference.apply("div", BF16, a, b)
+    assert overflow.any()
+    check_dense(dense_bench(BF16, {"a": a, "b": b}, [("alu", "", {"op": "div"})]), found,
+                overflow=True)  # fmt: skip
+    some = np.arange(0, len(a), 17)
+    pairs = zip(a[some].tolist(), b[some].tolist(), strict=True)
+    expected = [evaluate("div", BF16, *pair) for pair in pairs]
+    assert expected == list(zip(found[some].tolist(), overflow[some].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("value", [BF16, FP16], ids=lambda value: value.name)

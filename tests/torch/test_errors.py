@@ -131,6 +131,15 @@ def test_products_of_bytes() -> None:
     refused(Function(torch.mm), (X.to(torch.int8),) * 2, r"aten\.mm\.default.* give int32")
 
 
+def test_products_of_different_types() -> None:
+    refused(Function(torch.mm), (X.half(), X), "multiplies float16 and float32, which PyTorch")
+
+
+def test_an_operator_that_torch_mlir_cannot_lower() -> None:
+    bag = torch.nn.EmbeddingBag(4, 4)
+    refused(bag, torch.tensor([[0, 1]]), r"cannot lower aten\.embedding_bag\.padding_idx \(")
+
+
 class TestInputs:
     model = torch.nn.Linear(6, 2)
 
@@ -150,6 +159,11 @@ class TestInputs:
 
     def test_what_is_no_model(self) -> None:
         refused(lambda x: x, X, r"a model is a torch\.nn\.Module, got a function")
+        refused(torch.nn.DataParallel(self.model), X, "DataParallel cannot be exported: give the")
+
+    def test_tensors_without_data(self) -> None:
+        refused(self.model, X.to("meta"), "input 'input' has no data yet: initialise the model")
+        refused(torch.nn.LazyLinear(4), X, "parameter 'weight' has no data yet")
 
 
 class TestResults:

@@ -111,6 +111,25 @@ class TestNames:
         assert [(a.name, a.kind) for a in exported.arguments] == [("adj", "buffer"), ("x", "input")]
         assert exported.arguments[0].data is adj is model.adj
 
+    def test_names_that_stand_twice(self) -> None:
+        class Twice(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.x = torch.nn.Parameter(torch.ones(2))
+
+            def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+                return {"x": self.x + x, "y": x}
+
+        exported = export(Twice(), torch.ones(2))
+        assert [a.name for a in exported.arguments] == ["x", "forward.x"]
+        assert exported.results == ("result.x", "y")
+
+    # torch.compile imports what PyTorch itself calls old.
+    @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+    def test_a_compiled_model_has_the_names_of_its_own(self) -> None:
+        exported = export(torch.compile(torch.nn.Linear(4, 4)), torch.ones(2, 4))
+        assert [a.name for a in exported.arguments] == ["weight", "bias", "input"]
+
 
 class TestSparse:
     @pytest.mark.parametrize("layout", ["COO", "CSR", "CSC"])
