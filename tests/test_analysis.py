@@ -13,7 +13,7 @@ from fuseflow import analysis as analysis_module
 from fuseflow.analysis import Activity, Analysis, Bound, Metric, analyse, simulated
 from fuseflow.api import Program
 from fuseflow.samml.errors import ParseError
-from tests.test_cli import fail, succeed
+from tests.test_cli import documented, fail, keys, succeed
 
 LAYERS = """
 T(i,j) = A(i,k) * X(k,j)
@@ -234,6 +234,7 @@ def test_the_figures_of_the_command(files: list[str]) -> None:
     )  # fmt: skip
     (region,) = figures["regions"]
     assert figures["metric"] == "cycles"
+    assert keys(figures) - set(map(str, Bound)) - documented() == set()
     assert figures["measured"]["cycles"] == region["measured"]["cycles"]
     spent = [each["measured"]["cycles"] for each in region["statements"]]
     assert sum(spent) == region["measured"]["cycles"] == sum(region["bounds"].values())
