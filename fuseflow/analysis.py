@@ -49,7 +49,7 @@ class Metric(StrEnum):
 
 
 class Bound(StrEnum):
-    """What a run can be held back by."""
+    """What a run can be held back by; of equals, the first."""
 
     MEMORY = "memory port"
     COMPUTE = "compute"
@@ -196,9 +196,11 @@ class RegionAnalysis:
         In the order of the metric, largest first.
     bound : Bound
         What holds it back most.
-    bounds : dict of Bound to int
-        Cycles of the critical path by what they were spent on; empty without a trace. Then `bound`
-        is what the busiest unit does.
+    bounds : dict of Bound to float
+        Cycles of the critical path by what they were spent on; without a trace, the firings of the
+        busiest unit of each kind, of which several may be as busy.
+    traced : bool
+        Which of the two.
     """
 
     region: str
@@ -207,7 +209,8 @@ class RegionAnalysis:
     measured: Activity | None
     statements: tuple[StatementAnalysis, ...]
     bound: Bound
-    bounds: dict[Bound, int]
+    bounds: dict[Bound, float]
+    traced: bool
 
     @property
     def best(self) -> Activity:
@@ -315,7 +318,7 @@ class _Region:
             )
         self.stalls = run.stalls() if run is not None and run.model.traces else None
         self.owners = self._owners()
-        self.spent = self._spent(self.stalls) if self.stalls else {}
+        self.spent: dict[str, float] = self._spent(self.stalls) if self.stalls else {}
 
     def analysis(self, metric: Metric) -> RegionAnalysis:
         statements = [self._statement(str(each), name) for name, each in self._statements.items()]
@@ -326,16 +329,16 @@ class _Region:
             expected = _activity(self.forecast.nodes, everything, self.forecast.cycles)
         if self.run is not None:
             measured = _activity(self.run.work, everything, self.run.cycles)
-        bounds = self._bounds(self.stalls) if self.stalls else {}
-        busiest = (measured or expected or statements[0].best).unit
+        bounds = self._spent_on(self.stalls) if self.stalls else self._busiest()
         return RegionAnalysis(
             self.kernel.name,
             ",".join(self.kernel.order),
             expected,
             measured,
             tuple(statements),
-            max(bounds, key=lambda bound: bounds[bound]) if bounds else self._bound_of(busiest),
+            max(bounds, key=lambda bound: (bounds[bound], -list(Bound).index(bound))),
             bounds,
+            self.stalls is not None,
         )
 
     @property
@@ -390,13 +393,13 @@ class _Region:
         ]
         return tuple(sorted(found, key=lambda each: -each.best.bytes))
 
-    def _spent(self, stalls: Stalls) -> dict[str, int]:
+    def _spent(self, stalls: Stalls) -> dict[str, float]:
         """Return the cycles of the critical path by statement."""
         assert self.run is not None
         nodes = {unit.name: unit.node.name for unit in self.run.units.units}
         return _grouped((self.owners[nodes[part.unit]], part.cycles) for part in stalls.path)
 
-    def _bounds(self, stalls: Stalls) -> dict[Bound, int]:
+    def _spent_on(self, stalls: Stalls) -> dict[Bound, float]:
         assert self.run is not None
         nodes = {unit.name: unit.node for unit in self.run.units.units}
         return _grouped(
@@ -404,8 +407,14 @@ class _Region:
             for part in stalls.path
         )
 
-    def _bound_of(self, name: str) -> Bound:
-        return _bound_of(next(node for node in self.graph.nodes if node.name == name))
+    def _busiest(self) -> dict[Bound, float]:
+        """Return the firings of the busiest unit of each kind."""
+        work = self.run.work if self.run else self.forecast.nodes if self.forecast else {}
+        found: dict[Bound, float] = {}
+        for node in self.graph.nodes:
+            kind = _bound_of(node)
+            found[kind] = max(found.get(kind, 0.0), work[node.name].firings)
+        return found
 
 
 def _bound_of(node: Node) -> Bound:
@@ -414,8 +423,8 @@ def _bound_of(node: Node) -> Bound:
     return Bound.COMPUTE if node.primitive in _COMPUTE else Bound.ITERATION
 
 
-def _grouped(pairs: Iterable[tuple[K, int]]) -> dict[K, int]:
-    found: dict[K, int] = {}
+def _grouped(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
+    found: dict[K, float] = {}
     for key, amount in pairs:
         found[key] = found.get(key, 0) + amount
     return found

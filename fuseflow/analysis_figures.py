@@ -51,7 +51,8 @@ def _region(region: RegionAnalysis) -> Figures:
         "region": region.region,
         "order": region.order,
         "bound": str(region.bound),
-        "bounds": {str(bound): cycles for bound, cycles in region.bounds.items()},
+        "traced": region.traced,
+        "bounds": {str(bound): round(amount) for bound, amount in region.bounds.items()},
         "expected": _activity(region.expected),
         "measured": _activity(region.measured),
         "statements": [
@@ -162,11 +163,10 @@ def _summary(expected: Activity | None, measured: Activity | None) -> list[str]:
 
 
 def _bound(region: RegionAnalysis) -> str:
-    spent = ", ".join(
-        f"{bound} {cycles:,}"
-        for bound, cycles in sorted(region.bounds.items(), key=lambda pair: -pair[1])
-    )
-    return f"bound by {region.bound}" + (f" (cycles: {spent})" if spent else "")
+    largest = sorted(region.bounds.items(), key=lambda pair: -pair[1])
+    amounts = ", ".join(f"{bound} {_number(amount)}" for bound, amount in largest)
+    what = "cycles of the critical path" if region.traced else "firings of the busiest unit"
+    return f"bound by {region.bound} ({what}: {amounts})"
 
 
 def _statements(region: RegionAnalysis, analysis: Analysis) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from fuseflow.api import Prepared, Program, prepare
 from fuseflow.compiler.groups import fresh
 from fuseflow.mlir.boundary import Coordinates, Data
-from fuseflow.mlir.derive import derived
+from fuseflow.mlir.derive import arguments_behind, derived
 from fuseflow.mlir.link import Linked, link
 from fuseflow.mlir.module import Array, Module, TensorType
 from fuseflow.outcome import RunResult, VerifyResult
@@ -176,7 +176,7 @@ class Function:
             densities=shares,
             **options,
         )
-        return PreparedModel(self, linked, prepared, value, chosen)
+        return PreparedModel(self, linked, prepared, value, chosen, frozenset(known))
 
     def _check_scopes(self, regions: Sequence[str]) -> None:
         scopes = self.scopes
@@ -253,6 +253,8 @@ class PreparedModel:
     value : ValueType
     formats : mapping of str to Format
         Those that were asked for.
+    known : frozenset of str
+        The arguments whose data is known, by the user's names.
     """
 
     function: Function
@@ -260,13 +262,18 @@ class PreparedModel:
     prepared: Prepared
     value: ValueType
     formats: Mapping[str, Format] = field(default_factory=dict[str, Format])
+    known: frozenset[str] = frozenset()
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The arguments that the program reads and whose data is not known."""
-        names, known = self.function.names, self.prepared.tensors
-        found = (names.get(e.source, e.source) for e in self.linked.inputs if e.name not in known)
-        return tuple(dict.fromkeys(found))
+        names, tensors = self.function.names, self.prepared.tensors
+        found: dict[str, None] = {}
+        for each in self.linked.inputs:
+            if each.name not in tensors:
+                behind = arguments_behind(self.function.module, each.source)
+                found |= dict.fromkeys(names.get(name, name) for name in behind)
+        return tuple(name for name in found if name not in self.known)
 
     def compile(self, fusion: str = "regions") -> Model:
         """Compile at a fusion granularity; see `fuseflow.compile`.

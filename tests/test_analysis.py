@@ -13,7 +13,7 @@ from fuseflow import analysis as analysis_module
 from fuseflow.analysis import Activity, Analysis, Bound, Metric, analyse, simulated
 from fuseflow.api import Program
 from fuseflow.samml.errors import ParseError
-from tests.test_cli import fail, succeed
+from tests.test_cli import documented, fail, keys, succeed
 
 LAYERS = """
 T(i,j) = A(i,k) * X(k,j)
@@ -71,6 +71,7 @@ def test_statements_add_up_to_their_region(fusion: str) -> None:
         assert region.expected.firings == pytest.approx(forecast.bottleneck)
         cycles = [each.measured.cycles for each in region.statements if each.measured]
         assert sum(each for each in cycles if each is not None) == ran.cycles
+        assert region.traced
         assert sum(region.bounds.values()) == ran.cycles
         assert region.bounds[region.bound] == max(region.bounds.values())
 
@@ -150,9 +151,11 @@ def test_without_a_run_there_is_what_is_expected() -> None:
     assert found.measured is None
     assert found.expected is not None
     for region in found.regions:
+        assert region.expected is not None
         assert region.measured is None
-        assert region.bounds == {}
-        assert region.bound in Bound
+        assert not region.traced
+        assert set(region.bounds) <= {Bound.MEMORY, Bound.COMPUTE, Bound.ITERATION}
+        assert region.bounds[region.bound] == region.expected.firings
         assert region.best is region.expected
 
 
@@ -181,7 +184,8 @@ def test_large_runs_are_not_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     run = simulated(program)
     assert not run.regions[0].model.traces
     (region,) = analyse(program, "cycles", run).regions
-    assert region.bounds == {}
+    assert not region.traced
+    assert region.bounds[region.bound] == run.bottleneck
     assert region.measured is not None
     assert region.measured.cycles == run.cycles
     assert all(each.measured and each.measured.cycles is None for each in region.statements)
@@ -230,6 +234,7 @@ def test_the_figures_of_the_command(files: list[str]) -> None:
     )  # fmt: skip
     (region,) = figures["regions"]
     assert figures["metric"] == "cycles"
+    assert keys(figures) - set(map(str, Bound)) - documented() == set()
     assert figures["measured"]["cycles"] == region["measured"]["cycles"]
     spent = [each["measured"]["cycles"] for each in region["statements"]]
     assert sum(spent) == region["measured"]["cycles"] == sum(region["bounds"].values())

@@ -11,6 +11,15 @@ from fuseflow.mlir.module import Array, Complement, Compute, Concat, Module, Res
 from fuseflow.mlir.pieces import sources
 
 
+def arguments_behind(module: Module, name: str) -> tuple[str, ...]:
+    """Return the arguments that a tensor follows from: itself, where it is one."""
+    step = next((step for step in module.steps if step.target == name), None)
+    if step is None:
+        return (name,) if name in module.arguments else ()
+    found = (arguments_behind(module, source) for source in sources(step))
+    return tuple(dict.fromkeys(argument for each in found for argument in each))
+
+
 def derived(module: Module, name: str, data: Mapping[str, Data]) -> Array | None:
     """Return the elements of a tensor, as far as they follow from what is known.
 
