@@ -171,7 +171,7 @@ def compile_region(
     convertible: Collection[str] = (),
     keep_explicit: bool = False,
     passes: Passes = ALL_PASSES,
-    budget: int = DEFAULT_BUDGET,
+    budget: int | None = DEFAULT_BUDGET,
     floor: int = 0,
     value: ValueType = INT32,
     name: str = "",
@@ -200,7 +200,9 @@ def compile_region(
     convertible : collection of str
         Tensors that may be converted in any case: what earlier regions store. The forecast
         counts that.
-    budget, floor, value, name
+    budget : int or None
+        See `compile_statement`; None leaves the depths of FIFOs open, for a forecast alone.
+    floor, value, name
         See `compile_statement`.
 
     Raises
@@ -313,7 +315,7 @@ class _Region:
     sizes: Sizes
     order: Sequence[str] | None
     priority: Sequence[str]
-    budget: int
+    budget: int | None
     floor: int
     name: str
     effort: float
@@ -334,7 +336,7 @@ class _Region:
             check_names(problem, self.order)
         reason: LoweringError | None = None
         found = repairs(problem, self.sizes, self.order, self.priority, only)
-        for repair in islice(found, MOST_REPAIRED):
+        for repair in islice(found, int(self.effort * MOST_REPAIRED)):
             sizes = _with_copies(self.sizes, repair)
             try:
                 return self._lower(problem, repair.problem, sizes, indices, repair.copies)
@@ -386,6 +388,8 @@ class _Region:
                 if reason is None:
                     raise
                 break
+            if self.budget is None:
+                return choices[0], choices[0].graph
             for choice in choices[:MOST_TRIED]:
                 try:
                     return choice, slack(choice.graph, self.budget, self.floor)

@@ -264,7 +264,7 @@ class Scheduler:
         """Return how an operand or a result of a cut's first region is stored best for all."""
         (start, stop), *later = cut
         readers = [span for span in later if self._is_read(name, *span)]
-        quick = replace(self, options={**self.options, "effort": QUICK})
+        quick = replace(self, options={**self.options, "effort": QUICK, "budget": None})
         best: tuple[tuple[int, float, float], Format] | None = None
         reason: LoweringError | None = None
         rank = self.program.ranks[name]
@@ -356,6 +356,8 @@ class Scheduler:
                for name in self.unordered if name in self.tensors and name in chosen},
             **{name: self._within(each) for name, each in known.items()},
         }  # fmt: skip
+        # A region that may be cut otherwise is compared as if its results could be stored otherwise.
+        crossing = {*stored} - {*program.results} if self.split else set[str]()
         settled = program.inputs.keys() - (self.unordered - chosen.keys())
         marked = next((r for r in program.regions if (r.start, r.stop) == (start, stop)), None)
         # An expected size is no bound: the capacity is that of an input of which nothing is known.
@@ -369,7 +371,7 @@ class Scheduler:
             stored,
             _only(chosen, {*stored, *(name for name in read if name not in tensors)}),
             tensors=_only(tensors, read),
-            convertible=read - settled if convert else (),
+            convertible=(read | crossing) - settled if convert else (),
             dims=_only(self.dims, indices),
             priority=(marked.order if marked else ()) or program.order,
             capacities=_only(capacities, {*read, *stored}),
@@ -415,7 +417,7 @@ class _Spans:
             for stop in range(start + 2, min(self.count, start + LONGEST) + 1):
                 apart += self.costs[stop - 1, stop]
                 try:
-                    lowered = scheduler.region(start, stop, known, chosen, convert=False)
+                    lowered = scheduler.region(start, stop, known, chosen, convert=scheduler.split)
                 except (LoweringError, CapacityError):
                     continue
                 self.costs[start, stop] = lowered.forecast.cycles

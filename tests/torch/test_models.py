@@ -13,7 +13,7 @@ from examples.models import cnn, gcn, gpt, mlp, sae, sage
 from examples.models.train_gcn import csr, operands, train
 from fuseflow.data import bigbird_mask, citation, karate, mean_neighbours, normalised
 from fuseflow.torch import export
-from fuseflow.torch.compile import compile
+from fuseflow.torch.compiling import compile
 from tests.shared_data import shared_path
 from tests.torch.models import quietly, sparse
 
