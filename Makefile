@@ -4,10 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: help demo test check cosim regress bench docs clean
+.PHONY: help demo test check cosim regress bench bench-models docs clean
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -18,6 +18,11 @@ $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)/.all: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@touch $@ $(VENV)/.dev $(VENV)/.run
 
 demo: $(VENV)/.run ## compile, generate and verify three kernels on a real matrix
 	$(BIN)/python examples/karate.py --output demo_out
@@ -40,6 +45,9 @@ regress: $(VENV)/.dev ## the long suites
 
 bench: $(VENV)/.dev ## measure, and write docs/benchmarks.md
 	$(BIN)/python -m docs.benchmarks
+
+bench-models: $(VENV)/.all ## measure PyTorch models, and write their section of docs/benchmarks.md
+	$(BIN)/python -m docs.model_benchmarks
 
 docs: $(VENV)/.dev ## write the generated documentation
 	$(BIN)/python docs/generate.py

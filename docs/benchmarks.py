@@ -303,6 +303,9 @@ RTL_HEAD = (
 GENERATOR_HEAD = ("primitives", "Verilog warm, s", "Verilator build, s")
 BANK_HEAD = ("program", "banks", "cycles", "ideal_B", "cycles / ideal_B", "ideal_B / ideal")
 
+MODELS_MARK = "<!-- Written by `make bench-models`: do not edit. -->"
+"""Begins the section that docs/model_benchmarks.py writes."""
+
 TEMPLATE = """\
 <!-- Written by `make bench`: do not edit. -->
 
@@ -406,12 +409,19 @@ def _second(row: Row) -> int:
     return cycles
 
 
+def split_page() -> tuple[str, str]:
+    """Return what `make bench` wrote, and the section of models behind it."""
+    text = PAGE.read_text() if PAGE.exists() else ""
+    own, mark, models = text.partition(MODELS_MARK)
+    return own, mark + models
+
+
 def main() -> None:
     """Measure in an empty build cache, and write the page."""
     with tempfile.TemporaryDirectory(prefix="fuseflow-bench-") as scratch:
         os.environ["FUSEFLOW_CACHE"] = scratch
         text = page()
-    PAGE.write_text(text.rstrip() + "\n")
+    PAGE.write_text(text.rstrip() + "\n\n" + split_page()[1])
     print(f"wrote {PAGE.relative_to(ROOT.parent)}")
 
 

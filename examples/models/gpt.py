@@ -6,34 +6,60 @@ from torch import Tensor, nn
 FORMATS = {"attention.mask": "CSR"}
 """The mask is dense in PyTorch; only scores that it keeps are computed."""
 
-REGIONS = ("attention", "feed_forward")
+REGIONS = ("attention.project", "attention.mix", "feed_forward")
+"""Queries, keys and values are stored once: rows of scores read the same keys again and again."""
 
 
-class Attention(nn.Module):
-    """Attention of several heads where a mask allows it, behind a layer normalisation."""
+class Projection(nn.Module):
+    """Queries, keys and values of several heads, behind a layer normalisation."""
 
-    def __init__(self, hidden: int, heads: int, mask: Tensor) -> None:
+    def __init__(self, hidden: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
         self.norm = nn.LayerNorm(hidden)
         self.query = nn.Linear(hidden, hidden)
         self.key = nn.Linear(hidden, hidden)
         self.value = nn.Linear(hidden, hidden)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return heads x tokens x the width of a head, three times."""
+        normed = self.norm(x)
+        query, key, value = (
+            linear(normed).view(len(x), self.heads, -1).transpose(0, 1)
+            for linear in (self.query, self.key, self.value)
+        )
+        return query, key, value
+
+
+class Mixing(nn.Module):
+    """Values in the shares that a softmax of masked scores gives them, and a linear layer."""
+
+    def __init__(self, hidden: int, heads: int) -> None:
+        super().__init__()
+        self.scale = (hidden // heads) ** -0.5
         self.output = nn.Linear(hidden, hidden)
+
+    def forward(
+        self, x: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+    ) -> Tensor:
+        """Return tokens x hidden, the residual included."""
+        scores = query @ key.transpose(1, 2) * self.scale
+        chances = torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
+        return x + self.output((chances @ value).transpose(0, 1).flatten(1))
+
+
+class Attention(nn.Module):
+    """Attention of several heads where a mask allows it."""
+
+    def __init__(self, hidden: int, heads: int, mask: Tensor) -> None:
+        super().__init__()
+        self.project = Projection(hidden, heads)
+        self.mix = Mixing(hidden, heads)
         self.register_buffer("mask", mask)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return tokens x hidden, the residual included."""
-        tokens, hidden = x.shape
-        normed = self.norm(x)
-        q, k, v = (
-            linear(normed).view(tokens, self.heads, -1).transpose(0, 1)
-            for linear in (self.query, self.key, self.value)
-        )
-        scores = q @ k.transpose(1, 2) * (hidden // self.heads) ** -0.5
-        chances = torch.softmax(scores.masked_fill(~self.mask, float("-inf")), dim=-1)
-        mixed = (chances @ v).transpose(0, 1).reshape(tokens, hidden)
-        return x + self.output(mixed)
+        return self.mix(x, *self.project(x), self.mask)
 
 
 class FeedForward(nn.Module):

@@ -87,13 +87,13 @@ def test_pruning_keeps_the_largest_tenth() -> None:
 
 def test_attention_is_that_of_pytorch() -> None:
     block = gpt.DecoderBlock(MASK, 24, 3, 96).eval()
-    attention, x = block.attention, X
+    attention, project, x = block.attention, block.attention.project, X
     heads = [
-        linear(attention.norm(x)).view(32, 3, 8).transpose(0, 1)
-        for linear in (attention.query, attention.key, attention.value)
+        linear(project.norm(x)).view(32, 3, 8).transpose(0, 1)
+        for linear in (project.query, project.key, project.value)
     ]
     mixed = functional.scaled_dot_product_attention(*heads, attn_mask=MASK)
-    expected = x + attention.output(mixed.transpose(0, 1).reshape(32, 24))
+    expected = x + attention.mix.output(mixed.transpose(0, 1).reshape(32, 24))
     torch.testing.assert_close(attention(x), expected)
 
 
