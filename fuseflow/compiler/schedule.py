@@ -149,8 +149,8 @@ class Scheduler:
             No cut can be compiled; names the reason of the finest.
         """
         alone = self._cut(self.cut("none"))
-        base = self._without_copies if self.split else self
-        spans = _Spans(replace(base, options={**base.options, "effort": QUICK}), alone)
+        quick = {**self.options, "effort": QUICK} | ({"auto_convert": False} if self.split else {})
+        spans = _Spans(replace(self, options=quick), alone)
         chosen = dict.fromkeys([spans.best(), *spans.cuts(count)])
         chosen |= dict.fromkeys(self.cut(fusion) for fusion in ("regions", "full"))
         found = [alone]
@@ -207,28 +207,39 @@ class Scheduler:
             chosen |= self.arranged
         regions: list[Lowered] = []
         made: list[tuple[int, int]] = []
-        rest = list(cut)
+        rest = cut
         while rest:
-            start, stop = rest.pop(0)
-            later = tuple(rest)
-            for end in range(stop, start, -1):
-                tail = ((end, stop),) if end < stop else ()
-                formats = dict(chosen)
-                alone = end == start + 1
-                scheduler = self._without_copies if self.split and not alone else self
-                try:
-                    lowered = scheduler._stored_best(((start, end), *tail, *later), known, formats)
-                except (LoweringError, CapacityError):
-                    if not self.split or alone:
-                        raise
-                    continue
-                rest[:0] = tail
-                break
-            made.append((start, end))
+            lowered, chosen, rest = self._first(rest, known, chosen)
+            start, stop = made[-1][1] if made else 0, rest[0][0] if rest else cut[-1][1]
+            made.append((start, stop))
             regions.append(lowered)
-            chosen = formats
             known |= _expected(lowered)
         return Scheduled(self.program, tuple(made), tuple(regions), _only(chosen, self.unordered))
+
+    def _first(
+        self, cut: Cut, known: Mapping[str, Expected], chosen: Mapping[str, Format]
+    ) -> tuple[Lowered, dict[str, Format], Cut]:
+        """Compile a cut's first region, or as much of it as can be one graph.
+
+        Returns the graph, how tensors are stored, and the cut of what is left.
+        """
+        (start, stop), *later = cut
+        scheduler = self
+        if self.split and stop > start + 1:
+            # Rather two graphs than operands that are converted between the loops of one.
+            scheduler = replace(self, options={**self.options, "auto_convert": False})
+        reason: LoweringError | CapacityError | None = None
+        for end in range(stop, start, -1) if self.split else (stop,):
+            if end == start + 1:
+                scheduler = self
+            rest = (*(((end, stop),) if end < stop else ()), *later)
+            formats = dict(chosen)
+            try:
+                return scheduler._stored_best(((start, end), *rest), known, formats), formats, rest
+            except (LoweringError, CapacityError) as error:
+                reason = error
+        assert reason is not None, "a region has a statement"
+        raise reason
 
     def _stored_best(
         self, cut: Cut, known: Mapping[str, Expected], chosen: dict[str, Format]
@@ -241,11 +252,6 @@ class Scheduler:
             if name not in chosen and self._is_read(name, stop):
                 chosen[name] = self._best_format(cut, name, known, chosen)
         return self.region(start, stop, known, chosen)
-
-    @cached_property
-    def _without_copies(self) -> "Scheduler":
-        """Rather make two graphs than convert operands between the loops of one."""
-        return replace(self, options={**self.options, "auto_convert": False})
 
     @cached_property
     def arranged(self) -> dict[str, Format]:
@@ -356,7 +362,7 @@ class Scheduler:
                for name in self.unordered if name in self.tensors and name in chosen},
             **{name: self._within(each) for name, each in known.items()},
         }  # fmt: skip
-        # A region that may be cut otherwise is compared as if its results could be stored otherwise.
+        # Where cuts are free, regions are compared as if their results could be stored otherwise.
         crossing = {*stored} - {*program.results} if self.split else set[str]()
         settled = program.inputs.keys() - (self.unordered - chosen.keys())
         marked = next((r for r in program.regions if (r.start, r.stop) == (start, stop)), None)

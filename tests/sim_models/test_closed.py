@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from fuseflow.comparison.bigbird import bigbird
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fuseflow
-from fuseflow.comparison.bigbird import bigbird
 from fuseflow.samml.values import VALUE_TYPES, ValueType, value_type
 from fuseflow.tensor import Tensor
 from tests.sim_models.closed import compare
