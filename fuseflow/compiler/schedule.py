@@ -36,6 +36,9 @@ LONGEST = 16
 HOPELESS = 4.0
 """A region that costs so many times what its statements cost alone is not made longer."""
 
+MOST_REFUSED = 3
+"""After so many regions that cannot be one graph no longer one is looked at."""
+
 QUICK = 0.25
 """Effort with which regions are compiled that are only compared."""
 
@@ -223,23 +226,37 @@ class Scheduler:
 
         Returns the graph, how tensors are stored, and the cut of what is left.
         """
+        (start, stop), *_ = cut
+        try:
+            return self._up_to(stop, cut, known, chosen)
+        except (LoweringError, CapacityError):
+            if not self.split or stop == start + 1:
+                raise
+        quick = replace(self, options={**self.options, "effort": QUICK})
+        # What is part of a region that can be one graph is taken for one that can, too.
+        low, high = start + 1, stop - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            try:
+                quick._up_to(middle, cut, known, chosen)
+                low = middle
+            except (LoweringError, CapacityError):
+                high = middle - 1
+        return self._up_to(low, cut, known, chosen)
+
+    def _up_to(
+        self, end: int, cut: Cut, known: Mapping[str, Expected], chosen: Mapping[str, Format]
+    ) -> tuple[Lowered, dict[str, Format], Cut]:
+        """Compile the statements of a cut's first region up to one; see `_first`."""
         (start, stop), *later = cut
         scheduler = self
-        if self.split and stop > start + 1:
+        if self.split and end > start + 1:
             # Rather two graphs than operands that are converted between the loops of one.
             scheduler = replace(self, options={**self.options, "auto_convert": False})
-        reason: LoweringError | CapacityError | None = None
-        for end in range(stop, start, -1) if self.split else (stop,):
-            if end == start + 1:
-                scheduler = self
-            rest = (*(((end, stop),) if end < stop else ()), *later)
-            formats = dict(chosen)
-            try:
-                return scheduler._stored_best(((start, end), *rest), known, formats), formats, rest
-            except (LoweringError, CapacityError) as error:
-                reason = error
-        assert reason is not None, "a region has a statement"
-        raise reason
+        rest = (*(((end, stop),) if end < stop else ()), *later)
+        formats = dict(chosen)
+        lowered = scheduler._stored_best(((start, end), *rest), known, formats)
+        return lowered, formats, rest
 
     def _stored_best(
         self, cut: Cut, known: Mapping[str, Expected], chosen: dict[str, Format]
@@ -420,12 +437,17 @@ class _Spans:
         }
         for start in range(self.count):
             apart = self.costs[start, start + 1]
+            refused = 0
             for stop in range(start + 2, min(self.count, start + LONGEST) + 1):
                 apart += self.costs[stop - 1, stop]
                 try:
                     lowered = scheduler.region(start, stop, known, chosen, convert=scheduler.split)
                 except (LoweringError, CapacityError):
+                    refused += 1
+                    if refused == MOST_REFUSED:
+                        break
                     continue
+                refused = 0
                 self.costs[start, stop] = lowered.forecast.cycles
                 if lowered.forecast.cycles > HOPELESS * apart:
                     break
