@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
+# The front end of PyTorch is tested where it is installed: torch-mlir has wheels for CPython 3.11.
+EXTRAS ?= dev,torch
 
 .PHONY: help demo test check cosim regress bench bench-models docs clean
 
@@ -16,7 +18,7 @@ $(VENV)/.run: pyproject.toml
 
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.all: pyproject.toml

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -101,6 +101,34 @@ def corrected(
             if not same or len(words) != len(others):
                 differing.add(tensor)
     return replace(model, outputs=meant.outputs, flags=meant.flags), frozenset(differing)
+
+
+def ideal_cycles(
+    units: UnitGraph,
+    images: Mapping[str, TensorImage],
+    shapes: Mapping[str, tuple[int, ...]],
+    form: ClosedForm | None,
+) -> tuple[int, int]:
+    """Return the ideal cycles with unlimited banks, and with the tile's own.
+
+    A bank only ever holds a firing up. Where none did, every firing is in the same cycle
+    without that limit, so that one run tells both.
+
+    Parameters
+    ----------
+    units : UnitGraph
+    images : mapping of str to TensorImage
+    shapes : mapping of str to tuple of int
+    form : ClosedForm or None
+        How periods are skipped.
+    """
+    from sim_models.cycle.simulate import simulate
+
+    banks = simulate(units, images, shapes, ideal="banks", digests=False, closed=form)
+    if not any(unit.bank for unit in banks.units):
+        return banks.cycles, banks.cycles
+    free = simulate(units, images, shapes, ideal="unlimited", digests=False, closed=form)
+    return free.cycles, banks.cycles
 
 
 def _arrays(image: TensorImage, level: int) -> list[Sequence[int]]:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fuseflow.closed import Meant, corrected, is_closed
+from fuseflow.closed import Meant, corrected, ideal_cycles, is_closed
 from fuseflow.compiler import Access, Lowered, Statement, Truth
 from fuseflow.compiler.expr import masks_of
 from fuseflow.judge import dense, judge, truth_of
@@ -21,13 +21,12 @@ from fuseflow.samml.errors import CapacityError, SimulationError, TensorError, V
 from fuseflow.samml.formats import Format
 from fuseflow.samml.graph import Graph, Role
 from fuseflow.samml.image import TensorImage
-from fuseflow.samml.units import UnitGraph, flatten
+from fuseflow.samml.units import flatten
 from fuseflow.tensor import Tensor
 from fuseflow.tensor.conversion import Conversion
 
 if TYPE_CHECKING:
     from fuseflow.interchange import Imported, Signature
-    from sim_models.periods.skip import ClosedForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,11 +196,12 @@ class Kernel:
             for name, truth in truths.items()
         }
         results, steps = self._wanted(stored, shelf)
+        ideal, ideal_banks = ideal_cycles(units, images, shapes, form)
         return KernelRun(
             name=self.name,
             results=results,
-            ideal=self._ideal(units, images, shapes, "unlimited", form),
-            ideal_banks=self._ideal(units, images, shapes, "banks", form),
+            ideal=ideal,
+            ideal_banks=ideal_banks,
             verdicts=verdicts,
             conversions=(*operands.steps, *steps),
             seconds=seconds,
@@ -209,18 +209,6 @@ class Kernel:
             units=units,
             truths=truths,
         )
-
-    def _ideal(
-        self,
-        units: UnitGraph,
-        images: Mapping[str, TensorImage],
-        shapes: Mapping[str, tuple[int, ...]],
-        ideal: Literal["unlimited", "banks"],
-        form: ClosedForm | None,
-    ) -> int:
-        from sim_models.cycle.simulate import simulate
-
-        return simulate(units, images, shapes, ideal=ideal, digests=False, closed=form).cycles
 
     def measure(self, shelf: Shelf, *, closed_form: bool | None = None) -> KernelRun:
         """Run on the cycle model alone, for cycles of runs that are too large for the golden one.

@@ -147,36 +147,40 @@ class Function:
             {sources[name]: form for name, form in chosen.items()},
             regions,
         )
-        program = linked.program
         tensors = self.tensors(linked, known, value)
-        given = {each.name for each in tensors}
-        stored = {each.name: each.format for each in linked.inputs if each.name not in given}
-        results = {name: form for name, form in chosen.items() if name in program.results}
-        shares = {
-            each.name: densities[name]
-            for each in linked.inputs
-            if (name := self.names.get(each.source, each.source)) in (densities or {})
-            and densities is not None
-        }
-        weights = {
-            each.name
-            for each in linked.inputs
-            if self.names.get(each.source, each.source) not in {*self.inputs, *chosen}
-            and LevelKind.COMPRESSED not in each.format.levels
-        }
+        stored = {each.name for each in tensors}
+        weights = self._weights(linked, chosen)
+        free = {each.name: each.format for each in linked.inputs
+                if each.name not in stored and each.name not in weights}  # fmt: skip
+        results = {name: form for name, form in chosen.items() if name in linked.program.results}
         prepared = prepare(
-            program,
+            linked.program,
             *tensors,
             unordered=weights,
             auto_convert=options.pop("auto_convert", True),
             split=options.pop("split", True),
-            formats={**{n: f for n, f in stored.items() if n not in weights}, **results},
+            formats={**free, **results},
             dims={**linked.sizes, **options.pop("dims", {})},
             value=value,
-            densities=shares,
+            densities=self._shares(linked, densities or {}),
             **options,
         )
         return PreparedModel(self, linked, prepared, value, chosen, frozenset(known))
+
+    def _weights(self, linked: Linked, chosen: Mapping[str, Format]) -> set[str]:
+        """Return the operands that no call gives and that nothing is said about the storage of."""
+        named = {*self.inputs, *chosen}
+        return {
+            each.name
+            for each in linked.inputs
+            if self.names.get(each.source, each.source) not in named
+            and LevelKind.COMPRESSED not in each.format.levels
+        }
+
+    def _shares(self, linked: Linked, densities: Mapping[str, float]) -> dict[str, float]:
+        """Return the stored shares of a program's operands, from those of arguments."""
+        named = {each.name: self.names.get(each.source, each.source) for each in linked.inputs}
+        return {name: densities[whole] for name, whole in named.items() if whole in densities}
 
     def _check_scopes(self, regions: Sequence[str]) -> None:
         scopes = self.scopes

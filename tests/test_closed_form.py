@@ -55,6 +55,27 @@ def test_figures_and_words_are_those_of_the_token_level() -> None:
     assert closed.max_error is not None
 
 
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_ideal_cycles_are_those_of_both_ideal_runs(share: float) -> None:
+    """Rows of few products wait for the banks of rows that are emitted densely."""
+    from sim_models.cycle.simulate import simulate
+
+    kept = np.random.default_rng(8).random((40, 30)) < share
+    operands = [
+        Tensor.from_numpy("A", np.where(kept, 1.5, 0), "CSR", value="fp32"),
+        Tensor.from_numpy("B", np.where(kept.T[:, :12], 2.5, 0), "CSR", value="fp32"),
+    ]
+    program = fuseflow.compile("X(i,j) = A(i,k) * B(k,j)", *operands, formats={"X": "dense"})
+    run = program.run()
+    images = {tensor.name: tensor.image() for tensor in operands}
+    free, banks = (
+        simulate(run.units, images, {"X": (40, 12)}, ideal=ideal)
+        for ideal in ("unlimited", "banks")
+    )
+    assert (run.ideal, run.ideal_banks) == (free.cycles, banks.cycles)
+    assert any(unit.bank for unit in banks.units) == (share < 0.5)
+
+
 def test_a_measured_run_has_golden_values() -> None:
     program = compiled()
     closed = program.measure(closed_form=True)

@@ -390,7 +390,7 @@ class _Region:
                 break
             if self.budget is None:
                 return choices[0], choices[0].graph
-            for choice in choices[:MOST_TRIED]:
+            for choice in choices[: max(1, int(self.effort * MOST_TRIED))]:
                 try:
                     return choice, slack(choice.graph, self.budget, self.floor)
                 except CapacityError as error:

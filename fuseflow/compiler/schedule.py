@@ -36,6 +36,9 @@ LONGEST = 16
 HOPELESS = 4.0
 """A region that costs so many times what its statements cost alone is not made longer."""
 
+MOST_REFUSED = 3
+"""After so many regions that cannot be one graph no longer one is looked at."""
+
 QUICK = 0.25
 """Effort with which regions are compiled that are only compared."""
 
@@ -149,8 +152,8 @@ class Scheduler:
             No cut can be compiled; names the reason of the finest.
         """
         alone = self._cut(self.cut("none"))
-        base = self._without_copies if self.split else self
-        spans = _Spans(replace(base, options={**base.options, "effort": QUICK}), alone)
+        quick = {**self.options, "effort": QUICK} | ({"auto_convert": False} if self.split else {})
+        spans = _Spans(replace(self, options=quick), alone)
         chosen = dict.fromkeys([spans.best(), *spans.cuts(count)])
         chosen |= dict.fromkeys(self.cut(fusion) for fusion in ("regions", "full"))
         found = [alone]
@@ -207,28 +210,53 @@ class Scheduler:
             chosen |= self.arranged
         regions: list[Lowered] = []
         made: list[tuple[int, int]] = []
-        rest = list(cut)
+        rest = cut
         while rest:
-            start, stop = rest.pop(0)
-            later = tuple(rest)
-            for end in range(stop, start, -1):
-                tail = ((end, stop),) if end < stop else ()
-                formats = dict(chosen)
-                alone = end == start + 1
-                scheduler = self._without_copies if self.split and not alone else self
-                try:
-                    lowered = scheduler._stored_best(((start, end), *tail, *later), known, formats)
-                except (LoweringError, CapacityError):
-                    if not self.split or alone:
-                        raise
-                    continue
-                rest[:0] = tail
-                break
-            made.append((start, end))
+            lowered, chosen, rest = self._first(rest, known, chosen)
+            start, stop = made[-1][1] if made else 0, rest[0][0] if rest else cut[-1][1]
+            made.append((start, stop))
             regions.append(lowered)
-            chosen = formats
             known |= _expected(lowered)
         return Scheduled(self.program, tuple(made), tuple(regions), _only(chosen, self.unordered))
+
+    def _first(
+        self, cut: Cut, known: Mapping[str, Expected], chosen: Mapping[str, Format]
+    ) -> tuple[Lowered, dict[str, Format], Cut]:
+        """Compile a cut's first region, or as much of it as can be one graph.
+
+        Returns the graph, how tensors are stored, and the cut of what is left.
+        """
+        (start, stop), *_ = cut
+        try:
+            return self._up_to(stop, cut, known, chosen)
+        except (LoweringError, CapacityError):
+            if not self.split or stop == start + 1:
+                raise
+        quick = replace(self, options={**self.options, "effort": QUICK})
+        # What is part of a region that can be one graph is taken for one that can, too.
+        low, high = start + 1, stop - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            try:
+                quick._up_to(middle, cut, known, chosen)
+                low = middle
+            except (LoweringError, CapacityError):
+                high = middle - 1
+        return self._up_to(low, cut, known, chosen)
+
+    def _up_to(
+        self, end: int, cut: Cut, known: Mapping[str, Expected], chosen: Mapping[str, Format]
+    ) -> tuple[Lowered, dict[str, Format], Cut]:
+        """Compile the statements of a cut's first region up to one; see `_first`."""
+        (start, stop), *later = cut
+        scheduler = self
+        if self.split and end > start + 1:
+            # Rather two graphs than operands that are converted between the loops of one.
+            scheduler = replace(self, options={**self.options, "auto_convert": False})
+        rest = (*(((end, stop),) if end < stop else ()), *later)
+        formats = dict(chosen)
+        lowered = scheduler._stored_best(((start, end), *rest), known, formats)
+        return lowered, formats, rest
 
     def _stored_best(
         self, cut: Cut, known: Mapping[str, Expected], chosen: dict[str, Format]
@@ -241,11 +269,6 @@ class Scheduler:
             if name not in chosen and self._is_read(name, stop):
                 chosen[name] = self._best_format(cut, name, known, chosen)
         return self.region(start, stop, known, chosen)
-
-    @cached_property
-    def _without_copies(self) -> "Scheduler":
-        """Rather make two graphs than convert operands between the loops of one."""
-        return replace(self, options={**self.options, "auto_convert": False})
 
     @cached_property
     def arranged(self) -> dict[str, Format]:
@@ -356,7 +379,7 @@ class Scheduler:
                for name in self.unordered if name in self.tensors and name in chosen},
             **{name: self._within(each) for name, each in known.items()},
         }  # fmt: skip
-        # A region that may be cut otherwise is compared as if its results could be stored otherwise.
+        # Where cuts are free, regions are compared as if their results could be stored otherwise.
         crossing = {*stored} - {*program.results} if self.split else set[str]()
         settled = program.inputs.keys() - (self.unordered - chosen.keys())
         marked = next((r for r in program.regions if (r.start, r.stop) == (start, stop)), None)
@@ -414,12 +437,17 @@ class _Spans:
         }
         for start in range(self.count):
             apart = self.costs[start, start + 1]
+            refused = 0
             for stop in range(start + 2, min(self.count, start + LONGEST) + 1):
                 apart += self.costs[stop - 1, stop]
                 try:
                     lowered = scheduler.region(start, stop, known, chosen, convert=scheduler.split)
                 except (LoweringError, CapacityError):
+                    refused += 1
+                    if refused == MOST_REFUSED:
+                        break
                     continue
+                refused = 0
                 self.costs[start, stop] = lowered.forecast.cycles
                 if lowered.forecast.cycles > HOPELESS * apart:
                     break

@@ -11,7 +11,7 @@ from tests.mlir.cases import CASES, PROGRAMS
 pytest.importorskip("torch_mlir", reason="needs torch-mlir")
 
 
-VIEWS = {"inserted", "pad", "views"}
+VIEWS = ("inserted", "pad", "views")
 """Programs that compute nothing."""
 
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fuseflow
-from fuseflow.comparison.bigbird import bigbird
+from fuseflow.data import bigbird_mask
 from fuseflow.samml.values import VALUE_TYPES, ValueType, value_type
 from fuseflow.tensor import Tensor
 from tests.sim_models.closed import compare
@@ -72,7 +72,7 @@ def sparse(name: str, *shape: int, share: float, value: ValueType = FP32) -> Ten
 
 
 def mask(sequence: int, block: int) -> Tensor:
-    return Tensor.from_numpy("M", bigbird(sequence, block).astype(float), "CSR", value=FP32)
+    return Tensor.from_numpy("M", bigbird_mask(sequence, block).astype(float), "CSR", value=FP32)
 
 
 @pytest.mark.parametrize("name", VALUE_TYPES)
