@@ -150,23 +150,24 @@ class Function:
         program = linked.program
         tensors = self.tensors(linked, known, value)
         given = {each.name for each in tensors}
-        stored = {each.name: each.format for each in linked.inputs if each.name not in given}
+        operands = [each for each in linked.inputs if each.name in program.inputs]
+        stored = {each.name: each.format for each in operands if each.name not in given}
         results = {name: form for name, form in chosen.items() if name in program.results}
         shares = {
             each.name: densities[name]
-            for each in linked.inputs
+            for each in operands
             if (name := self.names.get(each.source, each.source)) in (densities or {})
             and densities is not None
         }
         weights = {
             each.name
-            for each in linked.inputs
+            for each in operands
             if self.names.get(each.source, each.source) not in {*self.inputs, *chosen}
             and LevelKind.COMPRESSED not in each.format.levels
         }
         prepared = prepare(
             program,
-            *tensors,
+            *(each for each in tensors if each.name in program.inputs),
             unordered=weights,
             auto_convert=options.pop("auto_convert", True),
             split=options.pop("split", True),
@@ -176,7 +177,8 @@ class Function:
             densities=shares,
             **options,
         )
-        return PreparedModel(self, linked, prepared, value, chosen, frozenset(known))
+        aside = {each.name: each for each in tensors if each.name not in program.inputs}
+        return PreparedModel(self, linked, prepared, value, chosen, frozenset(known), aside)
 
     def _check_scopes(self, regions: Sequence[str]) -> None:
         scopes = self.scopes
@@ -255,6 +257,8 @@ class PreparedModel:
         Those that were asked for.
     known : frozenset of str
         The arguments whose data is known, by the user's names.
+    aside : mapping of str to Tensor
+        Parts of results that are parts of arguments, and that the program does not read.
     """
 
     function: Function
@@ -263,11 +267,12 @@ class PreparedModel:
     value: ValueType
     formats: Mapping[str, Format] = field(default_factory=dict[str, Format])
     known: frozenset[str] = frozenset()
+    aside: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The arguments that the program reads and whose data is not known."""
-        names, tensors = self.function.names, self.prepared.tensors
+        names, tensors = self.function.names, {**self.prepared.tensors, **self.aside}
         found: dict[str, None] = {}
         for each in self.linked.inputs:
             if each.name not in tensors:
@@ -341,7 +346,7 @@ class Model:
             See `fuseflow.Program.run`.
         """
         tensors = self._operands(inputs)
-        run = self.program.run(tensors, **options)
+        run = self.program.run(self._read(tensors), **options)
         return ModelRun(self.outputs(run, tensors), run)
 
     def verify(self, *inputs: Any, waves: str | Path | None = None) -> VerifyResult:
@@ -351,7 +356,7 @@ class Model:
         ------
         TensorError, ToolError
         """
-        return self.program.verify(self._operands(inputs), waves=waves)
+        return self.program.verify(self._read(self._operands(inputs)), waves=waves)
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -382,9 +387,14 @@ class Model:
         self, run: RunResult, tensors: Mapping[str, Tensor] | None = None
     ) -> dict[str, Array]:
         """Return the results of the function from a run of its program."""
-        known = {**self.program.tensors, **(tensors or {}), **run.results}
+        known = {**self.source.aside, **self.program.tensors, **(tensors or {}), **run.results}
         outputs = zip(self.source.function.results, self.source.linked.outputs, strict=True)
         return {name: output.array(known) for name, output in outputs}
+
+    def _read(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the tensors that the program reads, without those that are only returned."""
+        read = self.source.linked.program.inputs
+        return {name: tensor for name, tensor in tensors.items() if name in read}
 
     def _operands(self, inputs: Sequence[Any]) -> dict[str, Tensor]:
         function = self.source.function

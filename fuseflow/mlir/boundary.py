@@ -88,11 +88,11 @@ class Input:
         if isinstance(data, Coordinates):
             rows, values = self._entries(data)
         else:
-            piece = data[np.ix_(*self.places)].reshape(self.shape)
+            piece = np.reshape(data[np.ix_(*self.places)], self.shape)
             if not self.mask and not self._compressed:
                 return Tensor.from_numpy(self.name, piece, self.format, value=value)
             rows = np.argwhere(piece)
-            values = piece[tuple(rows.T)]
+            values = piece[piece != 0]
         if self.mask:
             values = np.ones(len(values))
         return Tensor.from_coordinates(
