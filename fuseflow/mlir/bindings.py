@@ -87,7 +87,7 @@ _CRASHES = (
     (
         re.compile(
             r"\)\s*(permutation|dimensions)\s*="
-            r"\s*(?!\[\s*(-?\d+\s*(,\s*-?\d+\s*)*)?\]|array<|\Z)"
+            r"(?!\s*(\[\s*(-?\d+\s*(,\s*-?\d+\s*)*)?\]|array<|\Z))"
         ),
         "is no list of integers",
     ),

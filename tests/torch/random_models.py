@@ -14,7 +14,7 @@ Tensor = torch.Tensor
 Step = tuple[str, Callable[..., Tensor], tuple[int, ...]]
 
 LAYOUTS = ("strided", "strided", "COO", "CSR", "CSC", "BSR")
-SIZES = (1, 2, 3, 4, 6)
+SIZES = (1, 2, 3, 3, 4, 4, 6, 6)
 LIMIT = 96
 """No tensor has more elements."""
 
@@ -67,7 +67,7 @@ class _Draft:
         found = [n for n, value in enumerate(self.exact) if test(value)]
         if not found:
             return None
-        return self.rng.choice(found[-4:] if self.rng.random() < 0.6 else found)
+        return self.rng.choice(found[-3:] if self.rng.random() < 0.7 else found)
 
     def add(self, name: str, function: Callable[..., Tensor], *places: int) -> bool:
         """Take a step, unless it makes what is too large."""
@@ -177,13 +177,13 @@ REAL: dict[str, Callable[[Tensor], Tensor]] = {
     "power": lambda x: x**2,
     "half": lambda x: x / 2,
     "elu": functional.elu,
-    "leaky": functional.leaky_relu,
+    "leaky": lambda x: functional.leaky_relu(x, 0.25),
     "1/(1+x^2)": lambda x: 1 / (1 + x * x),
     "sqrt": lambda x: torch.sqrt(x.abs() + 0.5),
     "log": lambda x: torch.log(x.abs() + 0.5),
     "rsqrt": lambda x: torch.rsqrt(x.abs() + 0.5),
     "log1p": lambda x: torch.log1p(x.abs()),
-    "scaled": lambda x: x * 0.3 + 0.7,
+    "scaled": lambda x: x * 0.25 + 0.75,
     "softplus": functional.softplus,
 }
 
@@ -324,7 +324,7 @@ def layer(draft: _Draft) -> bool:
     if rng.random() < 0.3:
         return draft.add(f"log_softmax{mode}", lambda t: t.log_softmax(mode), place)
     return draft.add(
-        "layernorm", lambda t: functional.layer_norm(t, (width,), eps=0.1), place
+        "layernorm", lambda t: functional.layer_norm(t, (width,), eps=0.125), place
     )
 
 
@@ -407,7 +407,7 @@ def sample(seed: int) -> Sample:
         blocks = tuple(rng.choice([b for b in (1, 2, 3) if n % b == 0]) for n in shape)
         data.append(_store(dense.to(kind), rng.choice(LAYOUTS), blocks))  # pyright: ignore
     inputs = rng.randint(1, len(data))
-    wanted = rng.randint(1, 7)
+    wanted = rng.randint(2, 9)
     for _ in range(200):
         if len(draft.steps) == wanted:
             break
@@ -419,7 +419,7 @@ def sample(seed: int) -> Sample:
     state = {f"w{n}": each for n, each in enumerate(data[inputs:])}
     read = _read(draft.steps, results, first)
     formats = {
-        name: rng.choice(("CSR", "CSC", "DCSR", "COO"))
+        name: rng.choice(("CSR", "CSC", "DCSR", "dense"))
         for number, (name, each) in enumerate(state.items(), inputs)
         if number in read and each.ndim == 2 and each.layout == torch.strided
         if rng.random() < 0.4
