@@ -361,8 +361,7 @@ class Model:
     @property
     def results(self) -> tuple[str, ...]:
         """The names of the results of the function."""
-        names = self.source.function.names
-        return tuple(names.get(each.name, each.name) for each in self.source.linked.outputs)
+        return self.source.function.results
 
     def tensors(self, run: RunResult) -> dict[str, Tensor]:
         """Return the results of the function, to be written to files.
