@@ -263,7 +263,8 @@ def test_what_ends_the_parser_of_mlir(text, wanted):
 OUTSIDE = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
   %c = arith.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
   %e = tensor.empty() : tensor<2xf32>
-  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (9223372036854775807, i)>,
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>,
+                                        affine_map<(i) -> (9223372036854775807, i)>,
                                         affine_map<(i) -> (i)>],
       iterator_types = ["parallel"]}
       ins(%x, %c : tensor<2xf32>, tensor<1x2xf32>) outs(%e : tensor<2xf32>) {

@@ -258,12 +258,12 @@ def view(draft: _Draft) -> bool:
         case "roll":
             return draft.add(f"roll{mode}", lambda t: t.roll(1, mode), place)
         case "repeat":
-            return draft.add(
-                f"repeat{mode}", lambda t: torch.cat([t, t * 2, t], mode), place
-            )
+            return draft.add(f"repeat{mode}", lambda t: torch.cat([t, t * 2, t], mode), place)
         case "pad":
             value = rng.choice((0, 0, 1))
-            return draft.add(f"pad({value})", lambda t: functional.pad(t, (1, 2), value=value), place)
+            return draft.add(
+                f"pad({value})", lambda t: functional.pad(t, (1, 2), value=value), place
+            )
         case _:
             return draft.add(f"narrow{mode}", lambda t: t.narrow(mode, size - 1, 1), place)
 
@@ -323,9 +323,7 @@ def layer(draft: _Draft) -> bool:
         return draft.add(f"softmax{mode}", lambda t: t.softmax(mode), place)
     if rng.random() < 0.3:
         return draft.add(f"log_softmax{mode}", lambda t: t.log_softmax(mode), place)
-    return draft.add(
-        "layernorm", lambda t: functional.layer_norm(t, (width,), eps=0.125), place
-    )
+    return draft.add("layernorm", lambda t: functional.layer_norm(t, (width,), eps=0.125), place)
 
 
 def mask(draft: _Draft) -> bool:
@@ -425,7 +423,7 @@ def sample(seed: int) -> Sample:
         if rng.random() < 0.4
     }
     lines = [
-        f"{value} " + ", ".join(f"{n}:{tuple(d.shape)}{str(d.layout)[6:]}" for n, d in enumerate(data)),
+        f"{value} " + ", ".join(f"{tuple(each.shape)} {each.layout}" for each in data),
         f"inputs {inputs} formats {formats} results {results}",
         *(f"{first + n} = {name}{list(places)} {tuple(draft.exact[first + n].shape)}"
           for n, (name, _, places) in enumerate(draft.steps)),

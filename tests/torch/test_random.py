@@ -11,7 +11,7 @@ from fuseflow.torch import export, function_of
 from tests.torch.random_models import Sample, sample
 
 FUSIONS = ("none", "regions", "full", "auto")
-FEW, MANY = range(16), range(40, 1000)
+FEW, MANY = range(10), range(40, 1000)
 
 REFUSALS = (
     "computes nothing",
@@ -29,8 +29,9 @@ def check(made: Sample) -> bool:
     try:
         prepared = function.prepare(formats=made.formats, value=made.value)
     except FuseFlowError as error:
-        assert any(each in str(error) for each in REFUSALS), f"{error}\n{made.text}"
-        return False
+        if any(each in str(error) for each in REFUSALS):
+            return False
+        raise
     result = prepared.compile(fusion).run()
     bound = result.run.error_bound or 0.0
     for found, expected in zip(result.outputs.values(), made.expected, strict=True):
