@@ -16,7 +16,7 @@ import numpy as np
 
 from fuseflow.api import Prepared, Program, prepare
 from fuseflow.compiler.groups import fresh
-from fuseflow.mlir.boundary import Coordinates, Data
+from fuseflow.mlir.boundary import Coordinates, Data, Input
 from fuseflow.mlir.derive import arguments_behind, derived
 from fuseflow.mlir.link import Linked, link
 from fuseflow.mlir.module import Array, Module, TensorType
@@ -148,38 +148,43 @@ class Function:
             regions,
         )
         tensors = self.tensors(linked, known, value)
+        read = linked.program.inputs
+        operands = [each for each in linked.inputs if each.name in read]
         stored = {each.name for each in tensors}
-        weights = self._weights(linked, chosen)
-        free = {each.name: each.format for each in linked.inputs
+        weights = self._weights(operands, chosen)
+        free = {each.name: each.format for each in operands
                 if each.name not in stored and each.name not in weights}  # fmt: skip
         results = {name: form for name, form in chosen.items() if name in linked.program.results}
         prepared = prepare(
             linked.program,
-            *tensors,
+            *(each for each in tensors if each.name in read),
             unordered=weights,
             auto_convert=options.pop("auto_convert", True),
             split=options.pop("split", True),
             formats={**free, **results},
             dims={**linked.sizes, **options.pop("dims", {})},
             value=value,
-            densities=self._shares(linked, densities or {}),
+            densities=self._shares(operands, densities or {}),
             **options,
         )
-        return PreparedModel(self, linked, prepared, value, chosen, frozenset(known))
+        aside = {each.name: each for each in tensors if each.name not in read}
+        return PreparedModel(self, linked, prepared, value, chosen, frozenset(known), aside)
 
-    def _weights(self, linked: Linked, chosen: Mapping[str, Format]) -> set[str]:
+    def _weights(self, operands: Sequence[Input], chosen: Mapping[str, Format]) -> set[str]:
         """Return the operands that no call gives and that nothing is said about the storage of."""
         named = {*self.inputs, *chosen}
         return {
             each.name
-            for each in linked.inputs
+            for each in operands
             if self.names.get(each.source, each.source) not in named
             and LevelKind.COMPRESSED not in each.format.levels
         }
 
-    def _shares(self, linked: Linked, densities: Mapping[str, float]) -> dict[str, float]:
+    def _shares(
+        self, operands: Sequence[Input], densities: Mapping[str, float]
+    ) -> dict[str, float]:
         """Return the stored shares of a program's operands, from those of arguments."""
-        named = {each.name: self.names.get(each.source, each.source) for each in linked.inputs}
+        named = {each.name: self.names.get(each.source, each.source) for each in operands}
         return {name: densities[whole] for name, whole in named.items() if whole in densities}
 
     def _check_scopes(self, regions: Sequence[str]) -> None:
@@ -259,6 +264,8 @@ class PreparedModel:
         Those that were asked for.
     known : frozenset of str
         The arguments whose data is known, by the user's names.
+    aside : mapping of str to Tensor
+        Parts of results that are parts of arguments, and that the program does not read.
     """
 
     function: Function
@@ -267,11 +274,12 @@ class PreparedModel:
     value: ValueType
     formats: Mapping[str, Format] = field(default_factory=dict[str, Format])
     known: frozenset[str] = frozenset()
+    aside: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The arguments that the program reads and whose data is not known."""
-        names, tensors = self.function.names, self.prepared.tensors
+        names, tensors = self.function.names, {**self.prepared.tensors, **self.aside}
         found: dict[str, None] = {}
         for each in self.linked.inputs:
             if each.name not in tensors:
@@ -345,7 +353,7 @@ class Model:
             See `fuseflow.Program.run`.
         """
         tensors = self._operands(inputs)
-        run = self.program.run(tensors, **options)
+        run = self.program.run(self._read(tensors), **options)
         return ModelRun(self.outputs(run, tensors), run)
 
     def verify(self, *inputs: Any, waves: str | Path | None = None) -> VerifyResult:
@@ -355,13 +363,12 @@ class Model:
         ------
         TensorError, ToolError
         """
-        return self.program.verify(self._operands(inputs), waves=waves)
+        return self.program.verify(self._read(self._operands(inputs)), waves=waves)
 
     @property
     def results(self) -> tuple[str, ...]:
         """The names of the results of the function."""
-        names = self.source.function.names
-        return tuple(names.get(each.name, each.name) for each in self.source.linked.outputs)
+        return self.source.function.results
 
     def tensors(self, run: RunResult) -> dict[str, Tensor]:
         """Return the results of the function, to be written to files.
@@ -386,9 +393,14 @@ class Model:
         self, run: RunResult, tensors: Mapping[str, Tensor] | None = None
     ) -> dict[str, Array]:
         """Return the results of the function from a run of its program."""
-        known = {**self.program.tensors, **(tensors or {}), **run.results}
+        known = {**self.source.aside, **self.program.tensors, **(tensors or {}), **run.results}
         outputs = zip(self.source.function.results, self.source.linked.outputs, strict=True)
         return {name: output.array(known) for name, output in outputs}
+
+    def _read(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the tensors that the program reads, without those that are only returned."""
+        read = self.source.linked.program.inputs
+        return {name: tensor for name, tensor in tensors.items() if name in read}
 
     def _operands(self, inputs: Sequence[Any]) -> dict[str, Tensor]:
         function = self.source.function

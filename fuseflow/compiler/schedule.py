@@ -319,8 +319,9 @@ class Scheduler:
             if best is None or cost < best[0]:
                 best = cost, form
         if best is None:
-            assert reason is not None, "there is at least one format"
-            raise reason
+            raise reason or LoweringError(
+                f"'{name}' is a mask and a single number: give it the modes of what it selects"
+            )
         return best[1]
 
     @cached_property

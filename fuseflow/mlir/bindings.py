@@ -73,6 +73,7 @@ def parse(text: str, file: str = "") -> list[Function]:
         missing.
     """
     bindings = _bindings()
+    _check_text(text, file)
     with bindings.ir.Context() as context:
         bindings.torch.register_dialect(context)
         try:
@@ -80,6 +81,28 @@ def parse(text: str, file: str = "") -> list[Function]:
         except bindings.ir.MLIRError as error:
             raise _refusal(error, file) from None
         return functions(module, file)
+
+
+_CRASHES = (
+    (
+        re.compile(
+            r"\)\s*(permutation|dimensions)\s*="
+            r"(?!\s*(\[\s*(-?\d+\s*(,\s*-?\d+\s*)*)?\]|array<|\Z))"
+        ),
+        "is no list of integers",
+    ),
+    (re.compile(r"(sparse_tensor\.encoding)\s*<\s*\{(?![^}]*\bmap\s*=)"), "has no map"),
+)
+"""What MLIR's own parser ends the process at, instead of saying what is wrong."""
+
+
+def _check_text(text: str, file: str) -> None:
+    for pattern, problem in _CRASHES:
+        found = pattern.search(text)
+        if found:
+            before = text[: found.start(1)]
+            place = Location(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+            raise refused(place, f"'{found[1]}' {problem}")
 
 
 def functions(module: Any, file: str = "") -> list[Function]:
@@ -113,9 +136,12 @@ def functions(module: Any, file: str = "") -> list[Function]:
 
 def _refusal(error: Any, file: str) -> MlirError:
     first = error.error_diagnostics[0]
-    message = " ".join(str(first.message).split())
+    # Where MLIR would print an operation, it prints all of its body.
+    message = " ".join(str(first.message).partition("\n")[0].split())[:_LONGEST]
     return refused(_location(first.location, file), message)
 
+
+_LONGEST = 300
 
 SCOPE = "scope:"
 """What the file of a place begins with that is no place but a part of the model."""

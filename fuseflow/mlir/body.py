@@ -158,6 +158,9 @@ class Body:
         count = len(self.loops)
         dims = [place.position for place in where if isinstance(place, Dim)]
         if len(dims) == len(set(dims)) and not any(isinstance(p, Arithmetic) for p in where):
+            for mode, (place, size) in enumerate(zip(where, known.array.shape, strict=True)):
+                if isinstance(place, Fixed):
+                    self._check_inside(mode, size, np.asarray(place.value))
             fixed = tuple(p.value if isinstance(p, Fixed) else slice(None) for p in where)
             array = np.transpose(known.array[fixed], np.argsort(dims))
             sizes = iter(array.shape)
@@ -166,6 +169,8 @@ class Body:
             indices = self._indices(where, known.array.shape) if whole else ()
             return Grid(array.reshape(shape), known.element, (known, indices) if whole else None)
         places = [self._place_grid(place) for place in where]
+        for mode, (place, size) in enumerate(zip(places, known.array.shape, strict=True)):
+            self._check_inside(mode, size, place)
         return Grid(known.array[tuple(np.broadcast_arrays(*places))], known.element)
 
     def _place_grid(self, place: Affine) -> Array:
@@ -180,6 +185,10 @@ class Body:
         array = np.asarray(evaluate(place, axes))
         return array.reshape(array.shape or (1,) * count)
 
+    def _check_inside(self, mode: int, size: int, place: Array) -> None:
+        if place.min(initial=0) < 0 or place.max(initial=-1) >= size:
+            raise refused(self.place, f"reads mode {mode}, of size {size}, outside of it")
+
     def _gather(self, name: str, places: list[Array]) -> Expr:
         """Return the elements of a tensor at constant places, by products that select them.
 
@@ -192,8 +201,7 @@ class Body:
         indices: list[str] = []
         chosen: list[Expr] = []
         for mode, (place, size) in enumerate(zip(places, kind.shape, strict=True)):
-            if place.min(initial=0) < 0 or place.max(initial=0) >= size:
-                raise refused(self.place, f"reads mode {mode}, of size {size}, outside of it")
+            self._check_inside(mode, size, place)
             varying = [axis for axis, count in enumerate(place.shape) if count != 1]
             flat = place.reshape([place.shape[axis] for axis in varying])
             whole = len(varying) == 1 and np.array_equal(flat, np.arange(size))

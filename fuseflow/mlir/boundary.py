@@ -88,11 +88,11 @@ class Input:
         if isinstance(data, Coordinates):
             rows, values = self._entries(data)
         else:
-            piece = data[np.ix_(*self.places)].reshape(self.shape)
+            piece = np.reshape(data[np.ix_(*self.places)], self.shape)
             if not self.mask and not self._compressed:
                 return Tensor.from_numpy(self.name, piece, self.format, value=value)
             rows = np.argwhere(piece)
-            values = piece[tuple(rows.T)]
+            values = piece[piece != 0]
         if self.mask:
             values = np.ones(len(values))
         return Tensor.from_coordinates(
@@ -183,10 +183,12 @@ class Output:
         -------
         ndarray
         """
-        parts = [(np.ix_(*slab.places), slab.array(tensors)) for slab in self.slabs]
-        result = np.zeros(self.shape, np.result_type(*(part for _, part in parts)))
-        for where, part in parts:
-            result[where] = part
+        parts = [slab.array(tensors) for slab in self.slabs]
+        # A number has the type of what stands beside it: bf16 has no common type with int64.
+        typed = [part for slab, part in zip(self.slabs, parts, strict=True) if slab.tensor]
+        result = np.zeros(self.shape, np.result_type(*(typed or parts)))
+        for slab, part in zip(self.slabs, parts, strict=True):
+            result[np.ix_(*slab.places)] = part
         return result
 
 
@@ -209,10 +211,10 @@ def format_of(
     Raises
     ------
     TensorError
-        The format has another rank.
+        The format has another rank, or a view takes its blocks apart.
     """
     groups = [group for piece, block in zip(pieces, blocks, strict=True)
-              for group in _halves(piece, block)]  # fmt: skip
+              for group in _halves(name, piece, block)]  # fmt: skip
     if format.rank != len(groups):
         raise TensorError(
             f"format {format} of '{name}' has rank {format.rank}, the tensor {len(groups)}: give "
@@ -228,10 +230,15 @@ def format_of(
     return Format(tuple(levels), tuple(order))
 
 
-def _halves(piece: Piece, block: int) -> list[tuple[int, ...]]:
+def _halves(name: str, piece: Piece, block: int) -> list[tuple[int, ...]]:
     """Return the sizes of a piece's atoms, those within a block apart."""
     sizes = tuple(atom.size for atom in piece.atoms)
     if block == 1:
         return [sizes]
-    cut = next(at for at in range(len(sizes), -1, -1) if prod(sizes[at:]) == block)
+    cut = next((at for at in range(len(sizes), -1, -1) if prod(sizes[at:]) == block), None)
+    if cut is None:
+        raise TensorError(
+            f"'{name}' is stored in blocks of {block}, and a view takes them apart: store it "
+            "without blocks, as CSR"
+        )
     return [sizes[:cut], sizes[cut:]]

@@ -1,9 +1,10 @@
 """From the steps of a module to Einsums over pieces of its tensors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
-from math import frexp, prod
+from math import frexp, isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from fuseflow.compiler.expr import (
     chain,
     free,
 )
+from fuseflow.compiler.smooth import SMOOTH
 from fuseflow.mlir.errors import refuse
 from fuseflow.mlir.modes import Mode, Piece
 from fuseflow.mlir.module import Compute, Location, Module
 from fuseflow.mlir.pieces import Part, Pieces
-from fuseflow.samml.values import number
+from fuseflow.samml.values import Number, number
 
 COMBINE = {"sum": "add", "max": "max", "min": "min"}
 """The operation that puts folds of parts together."""
@@ -192,6 +194,12 @@ class Definitions:
                 if isinstance(where, Constant):
                     return selected if where.number else Constant(fill)
                 assert isinstance(where, Access)
+                if not where.indices:
+                    refuse(
+                        self.pieces.steps[part.tensor].location,
+                        "a condition on a single number: choose with numbers that are 0 and 1, as "
+                        "in c * x + (1 - c) * y",
+                    )
                 return Where(where, selected, fill)
             case Fold(op, indices, body):
                 return self._fold(op, indices, body, part, choice)
@@ -242,6 +250,11 @@ class Definitions:
                 for variable, number in zip(indices, numbers, strict=True)
                 for name in self._atoms(part, variable, number)
             ]
+            if len(folded):
+                # Every fold has variables of its own.
+                own = {name: f"{name}.{len(folded)}" for name in names}
+                self.sizes |= {new: self.sizes[old] for old, new in own.items()}
+                inner, names = renamed(inner, own), [*own.values()]
             folded.append(self._folded(op, names, inner))
         return chain(COMBINE[op], folded)
 
@@ -254,27 +267,46 @@ class Definitions:
         return Binary("mul", result, Constant(times)) if op == "sum" and times > 1 else result
 
 
+_COMPUTED: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.maximum,
+    "min": np.minimum, "neg": np.negative, "abs": np.abs, "relu": partial(np.maximum, 0), **SMOOTH,
+}  # fmt: skip
+
+
+def _computed(expr: Expr, op: str, *operands: Number) -> Expr:
+    """Return what constants give, if that is a number."""
+    with np.errstate(all="ignore"):
+        value = float(_COMPUTED[op](*map(float, operands)))
+    return Constant(number(value)) if isfinite(value) else expr
+
+
 def simplified(expr: Expr) -> Expr:
-    """Leave out zeros that are added and ones that are multiplied; multiply by exact inverses."""
+    """Compute what is constant; leave out zeros that are added and ones that are multiplied.
+
+    What is divided by a power of two is multiplied by its inverse.
+    """
     match expr:
-        case Binary("div", left, Constant(divisor)) if abs(frexp(divisor)[0]) == 0.5:
-            return simplified(Binary("mul", left, Constant(number(1 / divisor))))
-        case Binary("add", left, Constant(0)) | Binary("sub", left, Constant(0)):
-            return simplified(left)
-        case Binary("add", Constant(0), right):
-            return simplified(right)
-        case Binary("mul" | "div", left, Constant(1)):
-            return simplified(left)
-        case Binary("mul", Constant(1), right):
-            return simplified(right)
         case Binary(op, left, right):
-            return Binary(op, simplified(left), simplified(right))
+            expr = Binary(op, simplified(left), simplified(right))
         case Unary(op, operand):
-            return Unary(op, simplified(operand))
+            expr = Unary(op, simplified(operand))
         case Fold(op, indices, body, owner):
             return Fold(op, indices, simplified(body), owner)
         case Where(mask, body, fill):
             return Where(mask, simplified(body), fill)
+        case _:
+            return expr
+    match expr:
+        case Binary(op, Constant(left), Constant(right)):
+            return _computed(expr, op, left, right)
+        case Unary(op, Constant(operand)):
+            return _computed(expr, op, operand)
+        case Binary("div", left, Constant(divisor)) if abs(frexp(divisor)[0]) == 0.5:
+            return simplified(Binary("mul", left, Constant(number(1 / divisor))))
+        case Binary("add" | "sub", kept, Constant(0)) | Binary("add", Constant(0), kept):
+            return kept
+        case Binary("mul" | "div", kept, Constant(1)) | Binary("mul", Constant(1), kept):
+            return kept
         case _:
             return expr
 

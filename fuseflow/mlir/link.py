@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
+from math import nan
+
+import numpy as np
 
 from fuseflow.compiler.expr import (
     Access,
+    Binary,
     Constant,
     Expr,
     Rewriter,
@@ -16,6 +20,7 @@ from fuseflow.compiler.expr import (
     accesses,
     walk,
 )
+from fuseflow.compiler.fills import Background
 from fuseflow.compiler.groups import fresh
 from fuseflow.compiler.program import Program, Region
 from fuseflow.mlir.boundary import Input, Output, Slab, format_of
@@ -25,7 +30,9 @@ from fuseflow.mlir.merge import merged
 from fuseflow.mlir.modes import Piece
 from fuseflow.mlir.module import Module
 from fuseflow.mlir.pieces import Pieces
-from fuseflow.samml.formats import Format
+from fuseflow.samml.errors import LoweringError
+from fuseflow.samml.formats import Format, LevelKind
+from fuseflow.samml.values import FP32, Number
 
 LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 """Names of index variables, in the order in which they are given."""
@@ -114,6 +121,8 @@ class _Linker:
             raise MlirError(
                 f"'{module.name}' computes nothing: it returns parts of what it is given"
             )
+        self.zero = ""
+        self.definitions = self._with_whole_masks()
         self.called = self._called()
         self.called |= {copy: self.called[name] for copy, name in same.items()
                         if name in self.called}  # fmt: skip
@@ -130,7 +139,36 @@ class _Linker:
             _regions(self.definitions, self.scopes),
         )
         inputs = tuple(self._input(leaf) for leaf in self._leaves)
+        if self.zero:
+            scalar = Format.parse("scalar", 0)
+            inputs += (Input(self.called[_ZERO], "", (), (), scalar, constant=np.zeros(())),)
         return Linked(program, inputs, tuple(map(self._output, self.module.results)), self.sizes)
+
+    def _with_whole_masks(self) -> list[Definition]:
+        """Let masks that are not 0 where their operands store nothing be computed everywhere.
+
+        What a mask stores is what it selects, and no tensor stores its background. So a number is
+        added, a 0, which is everywhere.
+        """
+        masks = {
+            part.mask.tensor
+            for each in self.definitions
+            for part in walk(each.value)
+            if isinstance(part, Where)
+        }
+        fills: dict[str, Number] = {
+            name: 0 for name in self._leaves if LevelKind.COMPRESSED in self._stored(name).levels
+        }
+        found: list[Definition] = []
+        for each in self.definitions:
+            fill = background(each.value, fills)
+            if fill is not None and fill != 0 and each.target in masks:
+                self.zero = _ZERO
+                each = replace(each, value=Binary("add", each.value, Access(_ZERO, ())))
+            elif fill is not None:
+                fills[each.target] = fill
+            found.append(each)
+        return found
 
     # --- results ---------------------------------------------------------------------------
 
@@ -192,10 +230,15 @@ class _Linker:
             source,
             tuple(piece.places for piece in pieces),
             shape,
-            self._format(source, pieces, mask=leaf.mask),
+            self._stored(name),
             leaf.mask,
             self.module.constants.get(source),
         )
+
+    def _stored(self, name: str) -> Format:
+        leaf = self.made.leaves[name]
+        pieces = self.pieces.at(leaf.part.tensor, leaf.part.key)
+        return self._format(leaf.part.tensor, pieces, mask=leaf.mask)
 
     def _format(self, source: str, pieces: tuple[Piece, ...], *, mask: bool) -> Format:
         encoding = self.module.types[source].encoding
@@ -218,6 +261,8 @@ class _Linker:
             source = self.made.leaves[name].part.tensor
             wanted = self.names.get(source, source) + name.removeprefix(source)
             called[name] = fresh(_plain(wanted), taken)
+        if self.zero:
+            called[_ZERO] = fresh("zero", taken)
         outside = self._read_from_outside()
         named = {
             each.value.tensor: self.names.get(result, result)
@@ -254,6 +299,21 @@ class _Linker:
         taken.add(name)
         self.sizes[name] = mode.size
         return name
+
+
+_ZERO = " zero"
+"""No tensor of a module has this name."""
+
+
+def background(value: Expr, fills: Mapping[str, Number]) -> Number | None:
+    """Return what a value is where no operand stores anything, roughly; None where one always does.
+
+    Of what is no number there, NaN.
+    """
+    try:
+        return Background(fills, FP32)(value)
+    except LoweringError:
+        return nan
 
 
 def _is_alias(definition: Definition) -> bool:

@@ -1,8 +1,7 @@
 """What is done to a traced graph before it is lowered: checks, clean-up, layouts and places."""
 
 import re
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from operator import getitem
 from typing import Any, cast
 
@@ -216,26 +215,11 @@ def drop_unread(program: ExportedProgram, arguments: Sequence[Argument]) -> tupl
     return tuple(kept)
 
 
-@contextmanager
-def layouts(program: ExportedProgram, arguments: Sequence[Argument]) -> Generator[dict[int, str]]:
-    """Give the placeholders of sparse arguments their layout, which becomes their encoding.
-
-    Yields the encodings by the number of the argument.
-    """
-    dense: dict[Node, object] = {}
-    encodings: dict[int, str] = {}
-    for number, (node, argument) in enumerate(zip(placeholders(program), arguments, strict=True)):
-        if argument.data.layout == torch.strided:
-            continue
-        dense[node] = node.meta["val"]
-        node.meta["val"] = node.meta["val"].fake_mode.from_tensor(argument.data.detach())
-        node.meta.pop("tensor_meta", None)
-        encodings[number] = sparsity_encoding(argument.data)
-    try:
-        yield encodings
-    finally:
-        for node, value in dense.items():
-            node.meta["val"] = value
+def encoding(argument: Argument) -> str:
+    """Return the encoding in MLIR of a sparse argument's layout."""
+    text: str = sparsity_encoding(argument.data)
+    # MLIR has no blocks of 1: without the digits, the outer part of a mode is all of it.
+    return re.sub(r",d[0-9]+ mod 1:dense", "", text.replace(" floordiv 1:", ":"))
 
 
 def set_places(graph: Graph) -> None:

@@ -4,13 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from fuseflow.mlir.bindings import SCOPE
 from fuseflow.torch.arguments import Argument
 from fuseflow.torch.errors import ExportError, gist
-from fuseflow.torch.graph import layouts, source
+from fuseflow.torch.graph import encoding, source
 from fuseflow.torch.untyped import PassManager, fx, ir, tensor_dialect
 
 _PIPELINES = (
@@ -38,15 +39,17 @@ def lower(program: ExportedProgram, arguments: Sequence[Argument]) -> Any:
     ExportError
         torch-mlir refuses an operator; the message names it and its line in the model.
     """
-    with layouts(program, arguments) as encodings:
-        try:
-            return _lower(program)
-        except ExportError:
-            if not encodings:
-                raise
-    # Some patterns of torch-mlir (slices among them) break on encodings: they see dense tensors.
+    # Patterns of torch-mlir break on encodings, or hand them on to what has another rank: they see
+    # dense tensors.
     module = _lower(program)
-    _encode(module, encodings)
+    _encode(
+        module,
+        {
+            number: encoding(argument)
+            for number, argument in enumerate(arguments)
+            if argument.data.layout != torch.strided
+        },
+    )
     return module
 
 
@@ -74,8 +77,8 @@ def _encode(module: Any, encodings: Mapping[int, str]) -> None:
         for number, text in encodings.items():
             argument = block.arguments[number]
             dense = ir.RankedTensorType(argument.type)
-            encoding = ir.Attribute.parse(text)
-            argument.set_type(ir.RankedTensorType.get(dense.shape, dense.element_type, encoding))
+            stored = ir.Attribute.parse(text)
+            argument.set_type(ir.RankedTensorType.get(dense.shape, dense.element_type, stored))
             with ir.InsertionPoint.at_block_begin(block):
                 cast = tensor_dialect.CastOp(dense, argument)
             argument.replace_all_uses_except(cast.result, cast.operation)

@@ -12,10 +12,11 @@ from torch.func import functional_call
 from torch.utils import _pytree as pytree
 
 from fuseflow.torch.arguments import Argument, Call, plain_attributes
+from fuseflow.torch.decomposed import table
 from fuseflow.torch.errors import ExportError, gist, place
 from fuseflow.torch.scope import modules
 from fuseflow.torch.sparse import DenseMeaning
-from fuseflow.torch.untyped import decompositions, traceback
+from fuseflow.torch.untyped import traceback
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def trace(model: torch.nn.Module, state: tuple[Argument, ...], call: Call) -> Tr
     try:
         with torch.no_grad(), traceback.preserve_node_meta():
             traced = torch.export.export(wrapped, standins, strict=False)
-            program: ExportedProgram = cast(Any, traced).run_decompositions(decompositions())
+            program: ExportedProgram = cast(Any, traced).run_decompositions(table())
     except ExportError as error:
         raise ExportError(f"{error}{place(error)}") from None
     except Exception as error:

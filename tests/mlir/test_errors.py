@@ -237,3 +237,50 @@ def test_missing_bindings(monkeypatch):
     assert message(identity("tensor<4xf32>")) == wanted
     with pytest.raises(MlirError, match="needs torch-mlir"):
         read_module(object())
+
+
+TRANSPOSE = """func.func @f(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  %e = tensor.empty() : tensor<3x2xf32>
+  %r = linalg.transpose ins(%x : tensor<2x3xf32>) outs(%e : tensor<3x2xf32>) permutation = [1, ?]
+  return %r : tensor<3x2xf32>
+}
+"""
+PLAIN = "#E = #sparse_tensor.encoding<{ posWidth = 32 }>\n" + identity("tensor<4x4xf32, #E>")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (TRANSPOSE, "3:78: 'permutation' is no list of integers"),
+        (TRANSPOSE.replace("?", "0.5"), "3:78: 'permutation' is no list of integers"),
+        (PLAIN, "1:7: 'sparse_tensor.encoding' has no map"),
+    ],
+)
+def test_what_ends_the_parser_of_mlir(text, wanted):
+    assert message(text) == f"model.mlir:{wanted}"
+
+
+OUTSIDE = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %c = arith.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
+  %e = tensor.empty() : tensor<2xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>,
+                                        affine_map<(i) -> (9223372036854775807, i)>,
+                                        affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]}
+      ins(%x, %c : tensor<2xf32>, tensor<1x2xf32>) outs(%e : tensor<2xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %v = arith.addf %p, %q : f32
+    linalg.yield %v : f32
+  } -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+"""
+
+
+def test_a_constant_is_read_outside_of_its_shape():
+    assert message(OUTSIDE).endswith("reads mode 0, of size 1, outside of it")
+
+
+def test_a_long_message_of_mlir_is_cut():
+    text = ELEMENTWISE.replace("BODY", "%v = arith.addf %p, %q : f32").replace("linalg.yield", "//")
+    assert len(message(text)) < 400
