@@ -1,7 +1,9 @@
 """Programs of Einsums from modules, and what connects the two."""
 
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -85,7 +87,19 @@ def link(
     TensorError
         A format does not fit.
     """
-    return _Linker(module, names or {}, formats or {}, regions).linked()
+    with _deep(len(module.steps)):
+        return _Linker(module, names or {}, formats or {}, regions).linked()
+
+
+@contextmanager
+def _deep(steps: int) -> Generator[None]:
+    """Let definitions be followed from the last step to the first, each some frames deeper."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before + 20 * steps)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 @dataclass(frozen=True, eq=False)

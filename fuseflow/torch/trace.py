@@ -100,15 +100,20 @@ def _stand_in(data: torch.Tensor) -> torch.Tensor:
 @contextmanager
 def _attributes(model: torch.nn.Module, named: dict[str, torch.Tensor]) -> Generator[None]:
     """Put the stand-ins of plain attributes in place; afterwards all attributes are as before."""
-    saved = [(module, dict(vars(module))) for module in model.modules()]
+    saved = [
+        (held, dict(held))
+        for module in model.modules()
+        # A module with two names is put back by PyTorch with the stand-ins of the one as the other.
+        for held in (vars(module), *(vars(module)[kind] for kind in ("_parameters", "_buffers")))
+    ]
     for module, attribute, name, _ in list(plain_attributes(model)):
         vars(module)[attribute] = named.pop(name)
     try:
         yield
     finally:
-        for module, attributes in saved:
-            vars(module).clear()
-            vars(module).update(attributes)
+        for held, before in saved:
+            held.clear()
+            held.update(before)
 
 
 def _name(path: tuple[Any, ...], leaf: object) -> str:

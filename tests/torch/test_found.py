@@ -9,8 +9,9 @@ import torch
 from torch.nn import functional
 
 from fuseflow.mlir.errors import MlirError
+from fuseflow.mlir.link import link
 from fuseflow.samml.errors import TensorError
-from fuseflow.torch import compile
+from fuseflow.torch import compile, export, function_of
 from tests.torch.models import Function, quietly, sparse
 
 X = torch.randn(6, 6, generator=torch.Generator().manual_seed(3))
@@ -71,6 +72,7 @@ def test_results_that_are_parts_of_inputs_beside_those_that_are_not() -> None:
     same(lambda x, y: (torch.stack([y, x * 2], 1), x[0]), X, X, fusion="full")
     model = compile(Function(lambda x, y: (y, x + 1)), (X, X))
     np.testing.assert_array_equal(model.run(X, 2 * X).outputs["result.0"], 2 * X)
+    assert model.results == ("result.0", "result.1")
 
 
 def test_parts_that_are_constants() -> None:
@@ -102,3 +104,21 @@ def test_blocks_that_a_view_takes_apart() -> None:
 
 def test_a_sparse_tensor_is_reduced_to_fewer_modes() -> None:
     same(lambda a: a.amin((0, 1), keepdim=True).softmax(1) + a.sum(), sparse("CSC"))
+
+
+def test_a_long_chain() -> None:
+    def chain(x: torch.Tensor) -> torch.Tensor:
+        for number in range(100):
+            x = torch.relu(x - number / 64).T
+        return x
+
+    function = function_of(export(Function(chain), X))
+    assert link(function.module).program.statements
+
+
+def test_a_module_with_two_names_stays_as_it_is() -> None:
+    inner = torch.nn.Sequential(torch.nn.Linear(6, 6))
+    model = torch.nn.Sequential(inner, torch.nn.Sequential(inner))
+    before = inner[0].weight
+    export(model, X)
+    assert inner[0].weight is before
