@@ -21,11 +21,6 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/.run
 
-$(VENV)/.all: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
-	@touch $@ $(VENV)/.dev $(VENV)/.run
-
 demo: $(VENV)/.run ## compile, generate and verify three kernels on a real matrix
 	$(BIN)/python examples/karate.py --output demo_out
 
@@ -48,7 +43,7 @@ regress: $(VENV)/.dev ## the long suites
 bench: $(VENV)/.dev ## measure, and write docs/benchmarks.md
 	$(BIN)/python -m docs.benchmarks
 
-bench-models: $(VENV)/.all ## measure PyTorch models, and write their section of docs/benchmarks.md
+bench-models: $(VENV)/.dev ## measure PyTorch models, and write their section of docs/benchmarks.md
 	$(BIN)/python -m docs.model_benchmarks
 
 docs: $(VENV)/.dev ## write the generated documentation

@@ -51,13 +51,13 @@ def accuracy_section() -> str:
 TEMPLATE = """\
 ### A trained network
 
-The graph convolutional network of [train_gcn.py](../examples/models/train_gcn.py), trained with plain
-PyTorch on Cora, on its {test} test nodes. Nodes change where the class is another one than that of
-float64.
+The graph convolutional network of [train_gcn.py](../examples/models/train_gcn.py), trained with
+plain PyTorch on Cora, on its {test} test nodes. Nodes change where the class is another one than
+that of float64.
 
-{accuracy}
-Through RTL, bit and cycle exact: the first {around} test nodes with the neighbourhood that two layers
-read ({nodes} nodes, {cycles} cycles); `make regress` takes all of Cora through RTL.
+{accuracy} Through RTL, bit and cycle exact: the first {around} test nodes with the neighbourhood
+that two layers read ({nodes} nodes, {cycles} cycles); `make regress` takes all of Cora through
+RTL.
 
 Times of the whole graph, one graph a layer; a whole run has the ideal cycles and the float64
 evaluation in it, too:

@@ -39,9 +39,7 @@ class Mixing(nn.Module):
         self.scale = (hidden // heads) ** -0.5
         self.output = nn.Linear(hidden, hidden)
 
-    def forward(
-        self, x: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
-    ) -> Tensor:
+    def forward(self, x: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
         """Return tokens x hidden, the residual included."""
         scores = query @ key.transpose(1, 2) * self.scale
         chances = torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
