@@ -96,7 +96,7 @@ def refused(call: Callable[[], object]) -> str:
             (),
             "tensor 'T': 2 values of rank 0 need as many rows of coordinates, got shape (2, 1)",
         ),
-        ([[0] * 5], [1], (1,) * 5, "tensor 'T': rank 5 is above the supported 4"),
+        ([[0] * 7], [1], (1,) * 7, "tensor 'T': rank 7 is above the supported 6"),
         ([[0]], [1], (-1,), "tensor 'T': size -1 of mode 0 is outside 0..2147483647"),
         (
             [[0, 0]],
@@ -313,12 +313,12 @@ def test_formats() -> None:
     assert refused(lambda: Tensor.from_scipy("x", scipy.sparse.eye_array(3), "s")) == (
         "tensor 'x': shape (3, 3) does not read as rank 1"
     )
-    assert refused(lambda: Tensor.from_numpy("x", np.zeros((1,) * 5), "sssss")) == (
-        "tensor 'x': rank 5 is above the supported 4"
+    assert refused(lambda: Tensor.from_numpy("x", np.zeros((1,) * 7), "sssssss")) == (
+        "tensor 'x': rank 7 is above the supported 6"
     )
-    image = TensorImage((1,) * 5, (None,) * 5, (None,) * 5, (1,))
-    assert refused(lambda: Tensor.from_image("x", image, "ddddd")) == (
-        "tensor 'x': rank 5 is above the supported 4"
+    image = TensorImage((1,) * 7, (None,) * 7, (None,) * 7, (1,))
+    assert refused(lambda: Tensor.from_image("x", image, "ddddddd")) == (
+        "tensor 'x': rank 7 is above the supported 6"
     )
 
 

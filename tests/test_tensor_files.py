@@ -367,8 +367,8 @@ def test_bad_values_of_frostt(tmp_path: Path) -> None:
     assert refused(write(tmp_path / "a.tns", "1 1\n# note\n2 nan\n")) == (
         "tensor 'a', entry (1) on line 3 of 'a.tns': value nan is neither finite nor the fill 0"
     )
-    assert refused(write(tmp_path / "a.tns", "1 1 1 1 1 2\n")) == (
-        "tensor 'a': rank 5 is above the supported 4"
+    assert refused(write(tmp_path / "a.tns", "1 1 1 1 1 1 1 2\n")) == (
+        "tensor 'a': rank 7 is above the supported 6"
     )
     assert refused(write(tmp_path / "a.tns", "2 2 1\n"), shape=(4,)) == (
         "cannot read 'a.tns', line 1: an entry of rank 2, but the shape is (4,)"
