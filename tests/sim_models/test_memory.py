@@ -41,9 +41,9 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the kernel as plain Python, on memory without spare words at its end."""
     run = simulate_module._run
 
-    def trimmed(build: Any) -> None:
+    def trimmed(build: Any, *more: Any) -> None:
         build.heap.words = build.heap.words[: build.heap.used].copy()
-        run(build)
+        run(build, *more)
 
     def link(entry: Callable[..., Any]) -> Callable[..., Any]:
         return lambda words: entry(Checked(words))
