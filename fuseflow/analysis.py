@@ -21,6 +21,7 @@ from fuseflow.traces import Stalls
 from fuseflow.traces.history import Why
 
 K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 TRACED = 4_000_000
 """Runs that are expected to have more tokens are not traced: each takes some dozen bytes."""
@@ -130,6 +131,12 @@ class Activity:
                 return self.firings if self.cycles is None else self.cycles
 
 
+def _best(expected: T | None, measured: T | None) -> T:
+    found = measured or expected
+    assert found is not None, "what is analysed is known in one of the two ways"
+    return found
+
+
 @dataclass(frozen=True)
 class Traffic:
     """What a statement moves of a tensor.
@@ -150,9 +157,7 @@ class Traffic:
     @property
     def best(self) -> Work:
         """What was measured, or else is expected."""
-        found = self.measured or self.expected
-        assert found is not None
-        return found
+        return _best(self.expected, self.measured)
 
 
 @dataclass(frozen=True)
@@ -177,9 +182,7 @@ class StatementAnalysis:
     @property
     def best(self) -> Activity:
         """What was measured, or else is expected."""
-        found = self.measured or self.expected
-        assert found is not None
-        return found
+        return _best(self.expected, self.measured)
 
 
 @dataclass(frozen=True)
@@ -215,9 +218,7 @@ class RegionAnalysis:
     @property
     def best(self) -> Activity:
         """What was measured, or else is expected."""
-        found = self.measured or self.expected
-        assert found is not None
-        return found
+        return _best(self.expected, self.measured)
 
 
 @dataclass(frozen=True)

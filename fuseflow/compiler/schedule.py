@@ -137,7 +137,7 @@ class Scheduler:
         """
         if fusion == "auto":
             return self.candidates(1)[0]
-        return self._cut(self.cut(fusion))
+        return self._alone if fusion == "none" else self._cut(self.cut(fusion))
 
     def candidates(self, count: int) -> list[Scheduled]:
         """Return the best cuts by their forecasts, the best first.
@@ -151,7 +151,7 @@ class Scheduler:
         LoweringError, CapacityError
             No cut can be compiled; names the reason of the finest.
         """
-        alone = self._cut(self.cut("none"))
+        alone = self._alone
         quick = {**self.options, "effort": QUICK} | ({"auto_convert": False} if self.split else {})
         spans = _Spans(replace(self, options=quick), alone)
         chosen = dict.fromkeys([spans.best(), *spans.cuts(count)])
@@ -273,7 +273,12 @@ class Scheduler:
     @cached_property
     def arranged(self) -> dict[str, Format]:
         """How the operands are stored whose mode order may be chosen: best for single graphs."""
-        return dict(self.compile("none").arranged) if self.unordered else {}
+        return dict(self._alone.arranged) if self.unordered else {}
+
+    @cached_property
+    def _alone(self) -> Scheduled:
+        """The program as a graph a statement."""
+        return self._cut(self.cut("none"))
 
     def _arrangeable(self, start: int, stop: int, chosen: Collection[str]) -> list[str]:
         """Return the operands of a region whose mode order is still to be chosen."""

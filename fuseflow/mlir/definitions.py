@@ -15,7 +15,6 @@ from fuseflow.compiler.expr import (
     Constant,
     Expr,
     Fold,
-    Rewriter,
     Unary,
     Where,
     chain,
@@ -26,6 +25,7 @@ from fuseflow.mlir.errors import refuse
 from fuseflow.mlir.modes import Mode, Piece
 from fuseflow.mlir.module import Compute, Location, Module
 from fuseflow.mlir.pieces import Part, Pieces
+from fuseflow.mlir.renaming import renamed
 from fuseflow.samml.values import Number, number
 
 COMBINE = {"sum": "add", "max": "max", "min": "min"}
@@ -133,8 +133,7 @@ class Definitions:
         piece = constant[np.ix_(*(each.places for each in self.pieces.at(part.tensor, part.key)))]
         if not piece.size or (piece != piece.flat[0]).any():
             return None
-        first = float(piece.flat[0])
-        return number(first)
+        return number(float(piece.flat[0]))
 
     def _name(self, part: Part) -> str:
         """Name a piece: as its tensor, numbered where that has several."""
@@ -250,7 +249,7 @@ class Definitions:
                 for variable, number in zip(indices, numbers, strict=True)
                 for name in self._atoms(part, variable, number)
             ]
-            if len(folded):
+            if folded:
                 # Every fold has variables of its own.
                 own = {name: f"{name}.{len(folded)}" for name in names}
                 self.sizes |= {new: self.sizes[old] for old, new in own.items()}
@@ -309,18 +308,3 @@ def simplified(expr: Expr) -> Expr:
             return kept
         case _:
             return expr
-
-
-def renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
-    """Return an expression under other index variables; those without a new name stay."""
-
-    def change(part: Expr) -> Expr:
-        match part:
-            case Access(tensor, indices):
-                return Access(tensor, tuple(names.get(index, index) for index in indices))
-            case Fold(op, indices, body, owner):
-                return Fold(op, tuple(names.get(index, index) for index in indices), body, owner)
-            case _:
-                return part
-
-    return Rewriter(change)(expr)

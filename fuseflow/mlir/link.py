@@ -16,7 +16,6 @@ from fuseflow.compiler.expr import (
     Binary,
     Constant,
     Expr,
-    Rewriter,
     Statement,
     Where,
     accesses,
@@ -26,12 +25,13 @@ from fuseflow.compiler.fills import Background
 from fuseflow.compiler.groups import fresh
 from fuseflow.compiler.program import Program, Region
 from fuseflow.mlir.boundary import Input, Output, Slab, format_of
-from fuseflow.mlir.definitions import Definition, Definitions, renamed
+from fuseflow.mlir.definitions import Definition, Definitions
 from fuseflow.mlir.errors import MlirError
 from fuseflow.mlir.merge import merged
 from fuseflow.mlir.modes import Piece
 from fuseflow.mlir.module import Module
 from fuseflow.mlir.pieces import Pieces
+from fuseflow.mlir.renaming import renamed
 from fuseflow.samml.errors import LoweringError
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.values import FP32, Number
@@ -251,19 +251,18 @@ class _Linker:
 
     def _stored(self, name: str) -> Format:
         leaf = self.made.leaves[name]
-        pieces = self.pieces.at(leaf.part.tensor, leaf.part.key)
-        return self._format(leaf.part.tensor, pieces, mask=leaf.mask)
-
-    def _format(self, source: str, pieces: tuple[Piece, ...], *, mask: bool) -> Format:
+        source = leaf.part.tensor
+        pieces = self.pieces.at(source, leaf.part.key)
         encoding = self.module.types[source].encoding
-        whole = (1,) * len(pieces)
         title = self.names.get(source, source)
         if source in self.formats:
-            return format_of(title, pieces, self.formats[source], whole)
+            return format_of(title, pieces, self.formats[source], (1,) * len(pieces))
         if encoding is not None:
             return format_of(title, pieces, encoding.format, encoding.blocks)
         rank = sum(len(piece.atoms) for piece in pieces)
-        return Format.default(rank) if mask else Format.parse("dense" if rank else "scalar", rank)
+        if leaf.mask:
+            return Format.default(rank)
+        return Format.parse("dense" if rank else "scalar", rank)
 
     # --- names -----------------------------------------------------------------------------
 
@@ -296,7 +295,7 @@ class _Linker:
             for index in part.indices if isinstance(part, Access) else ():
                 if index not in names:
                     names[index] = self._index(index, taken)
-        value = _called(renamed(each.value, names), self.called)
+        value = renamed(each.value, names, self.called)
         target = Access(self.called[each.target], tuple(names[index] for index in each.indices))
         return Statement(target, value)
 
@@ -338,19 +337,6 @@ def _plain(name: str) -> str:
     """Return a name of the language: letters, digits and _."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     return plain if plain[:1].isalpha() or plain[:1] == "_" else f"_{plain}"
-
-
-def _called(expr: Expr, names: Mapping[str, str]) -> Expr:
-    def change(part: Expr) -> Expr:
-        match part:
-            case Access(tensor, indices):
-                return Access(names[tensor], indices)
-            case Where(mask, body, fill):
-                return Where(mask, body, fill)
-            case _:
-                return part
-
-    return Rewriter(change)(expr)
 
 
 def _regions(definitions: Sequence[Definition], scopes: Sequence[str] | None) -> tuple[Region, ...]:

@@ -20,8 +20,9 @@ from fuseflow.compiler.expr import (
     free,
     walk,
 )
-from fuseflow.mlir.definitions import Definition, renamed
+from fuseflow.mlir.definitions import Definition
 from fuseflow.mlir.modes import Mode
+from fuseflow.mlir.renaming import renamed
 
 
 def merged(
@@ -66,7 +67,7 @@ def _without_copies(
     first: dict[str, str] = {}
     same: dict[str, str] = {}
     for each in sorted(definitions, key=lambda each: each.place):
-        each = replace(each, value=_retargeted(each.value, same))
+        each = replace(each, value=renamed(each.value, tensors=same))
         known = first.setdefault(_canonical(each, modes), each.target)
         if known == each.target:
             found[each.target] = each
@@ -83,15 +84,6 @@ def _canonical(definition: Definition, modes: Mapping[str, Mode]) -> str:
     numbers = {name: f"i{number}" for number, name in enumerate(names)}
     sizes = ",".join(str(modes[name].size) for name in names)
     return f"{len(definition.indices)} of {sizes}: {renamed(definition.value, numbers)}"
-
-
-def _retargeted(expr: Expr, names: Mapping[str, str]) -> Expr:
-    def change(part: Expr) -> Expr:
-        if isinstance(part, Access) and part.tensor in names:
-            return Access(names[part.tensor], part.indices)
-        return part
-
-    return Rewriter(change)(expr)
 
 
 def _reads(expr: Expr) -> list[Access]:

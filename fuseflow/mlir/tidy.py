@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fuseflow.compiler.expr import Access, Expr, Fold, Where, walk, with_children
+from fuseflow.compiler.expr import Access, Expr, Fold, walk
 from fuseflow.mlir.draft import Draft, used_names
 from fuseflow.mlir.module import (
     Array,
@@ -20,6 +20,7 @@ from fuseflow.mlir.module import (
     Slice,
     Step,
 )
+from fuseflow.mlir.renaming import renamed
 
 Names: TypeAlias = Mapping[str, str]
 
@@ -79,7 +80,7 @@ def _renamed(step: Step, names: Names) -> Step:
             used = (*indices, *(index for part in walk(value) for index in _indices(part)))
             short = {index: f"i{count}" for count, index in enumerate(dict.fromkeys(used))}
             new = tuple(short[index] for index in indices)
-            return Compute(target, new, _moved(value, names, short), location)
+            return Compute(target, new, renamed(value, short, names), location)
         case Concat(_, sources):
             return replace(step, target=target, sources=tuple(names.get(s, s) for s in sources))
         case Reshape(_, source) | Slice(_, source) | Complement(_, source):
@@ -88,18 +89,3 @@ def _renamed(step: Step, names: Names) -> Step:
 
 def _indices(part: Expr) -> tuple[str, ...]:
     return part.indices if isinstance(part, Access | Fold) else ()
-
-
-def _moved(expr: Expr, names: Names, short: Names) -> Expr:
-    match expr:
-        case Access(tensor, indices):
-            return Access(names.get(tensor, tensor), tuple(short[index] for index in indices))
-        case Fold(op, indices, body, owner):
-            inner = tuple(short[index] for index in indices)
-            return Fold(op, inner, _moved(body, names, short), owner)
-        case Where(mask, body, fill):
-            moved = _moved(mask, names, short)
-            assert isinstance(moved, Access)
-            return Where(moved, _moved(body, names, short), fill)
-        case _:
-            return with_children(expr, lambda part: _moved(part, names, short))

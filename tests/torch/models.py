@@ -43,6 +43,11 @@ def sparse(layout: str, rows: int = 6, columns: int = 6, seed: int = 1) -> torch
     generator = torch.Generator().manual_seed(seed)
     dense = torch.randn(rows, columns, generator=generator)
     dense = torch.where(torch.rand(rows, columns, generator=generator) < 1 / 3, dense, 0.0)
+    return stored(dense, layout, (2, 3))
+
+
+def stored(dense: torch.Tensor, layout: str, blocks: tuple[int, int]) -> torch.Tensor:
+    """Return a matrix in a layout that `Argument` names."""
     match layout:
         case "COO":
             return dense.to_sparse_coo()
@@ -51,6 +56,6 @@ def sparse(layout: str, rows: int = 6, columns: int = 6, seed: int = 1) -> torch
         case "CSC":
             return quietly(dense.to_sparse_csc)
         case "BSR":
-            return quietly(lambda: dense.to_sparse_bsr((2, 3)))
+            return quietly(lambda: dense.to_sparse_bsr(blocks))
         case _:
             return dense

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from tests.torch.models import quietly
+from tests.torch.models import stored
 
 Tensor = torch.Tensor
 Step = tuple[str, Callable[..., Tensor], tuple[int, ...]]
@@ -359,19 +359,7 @@ KINDS = (
 
 
 def _store(dense: Tensor, layout: str, blocks: tuple[int, int]) -> Tensor:
-    if dense.ndim != 2:
-        return dense
-    match layout:
-        case "COO":
-            return dense.to_sparse_coo()
-        case "CSR":
-            return quietly(dense.to_sparse_csr)
-        case "CSC":
-            return quietly(dense.to_sparse_csc)
-        case "BSR":
-            return quietly(lambda: dense.to_sparse_bsr(blocks))
-        case _:
-            return dense
+    return stored(dense, layout, blocks) if dense.ndim == 2 else dense
 
 
 def _read(steps: list[Step], results: list[int], first: int) -> set[int]:
