@@ -28,6 +28,9 @@ from fuseflow.tensor.conversion import Conversion
 if TYPE_CHECKING:
     from fuseflow.interchange import Imported, Signature
 
+SHORT = 100_000
+"""Cycles up to which RTL is sooner built and run without the C++ compiler's optimizations."""
+
 
 @dataclass(frozen=True, eq=False)
 class Operands:
@@ -326,7 +329,8 @@ class Kernel:
 
         operands = self._operands(shelf)
         run = self._run(operands, shelf)
-        tile = build_tile(lambda: Tile(run.units.graph), waves=waves)
+        long = run.cycles > SHORT
+        tile = build_tile(lambda: Tile(run.units.graph), optimize=long, waves=waves)
         job = Run(
             images=operands.images,
             shapes={name: tensor.shape for name, tensor in run.results.items()},

@@ -18,7 +18,8 @@ from sim_models.blocks import Blocks, Column, Product, aligned, check_room, spre
 from sim_models.contract import OverflowingError, dots, row_sums
 from sim_models.functions import Numbers
 from sim_models.golden import meaning_of
-from sim_models.ragged import NULL_REF, Ragged, Words
+from sim_models.primitives import scan_compressed
+from sim_models.ragged import NULL_REF, Mask, Ragged, Words
 from sim_models.storage import Flags, NodeView
 
 CHUNK = 1 << 20
@@ -125,11 +126,29 @@ def _scan_dense(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks
     fields: list[Column] = [crd]
     if view.params["bound"]:
         parent = stream.array(0)
+        check_room(parent.size * count, work.limit)
         if (parent == NULL_REF).any():
             return None
-        check_room(parent.size * count, work.limit)
         fields.append(parent[..., np.newaxis] * size + crd)
     return {"out": Blocks(stream.lengths, stream.count, (*stream.inner, count), tuple(fields))}
+
+
+def _scan_compressed(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks] | None:
+    """Take fibers of one length for a dense level: rows of a full matrix, or of a block of one."""
+    stream = inputs["ref"]
+    ref = stream.array(0)
+    first, counts = scan_compressed.fibers(view, ref)
+    length = int(counts.flat[0]) if counts.size else 0
+    if not length or (counts != length).any():
+        check_room(int(counts.sum()) * (prod(stream.shape) // max(ref.size, 1)), work.limit)
+        return None
+    check_room(ref.size * length, work.limit)
+    at = first[..., np.newaxis] + np.arange(length)
+    crd = scan_compressed.coordinates(view)[at]
+    alike = crd.reshape(-1, length)[:1]
+    if (crd == alike[0]).all():
+        crd = alike.reshape(*(1 for _ in stream.shape), length)
+    return {"out": Blocks(stream.lengths, stream.count, (*stream.inner, length), (crd, at))}
 
 
 def _repeat(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
@@ -246,13 +265,15 @@ def _reduced(
 
 
 def _accumulate(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks] | None:
+    """Add where every row has all kept coordinates, which are one level then."""
     crd, val = aligned(work.limit, inputs["crd"], inputs["val"])
-    if view.params["kept"] != 1 or view.params["op"] != "sum" or not crd.inner:
+    sizes = tuple(map(view.storage.size, view.params["size"]))
+    kept, size = len(sizes), prod(sizes)
+    if view.params["op"] != "sum" or crd.inner[len(crd.inner) - kept :] != sizes:
         return None
-    (extent,) = view.params["size"]
-    size, crds = crd.inner[-1], crd.array(0)
-    if view.storage.size(extent) != size or not np.array_equal(crds.ravel(), np.arange(size)):
-        return None
+    for port, own in zip(("outer", "crd")[-kept:], sizes, strict=True):
+        if not np.array_equal(inputs[port].array(0).ravel(), np.arange(own)):
+            return None
     kind = view.inputs["val"].fields[0].kind
     fold = Fold.of(view.params, view.value, kind, view.flags)
     column = val.fields[0]
@@ -261,25 +282,61 @@ def _accumulate(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks
         factors = column.a, column.b
     else:
         of, factors = fold.addend, _alone(fold, val, work.formed(column))
-    if factors[1].shape[-1] == 1:
-        factors = factors[::-1]
-    if factors[1].shape[-1] != size:
+    a, b = (_one_level(work, factor, sizes) for factor in factors)
+    if b.shape[-1] == 1:
+        a, b = b, a
+    if b.shape[-1] != size:
         return None
+    rows = Blocks(crd.lengths, crd.count, (*crd.inner[:-kept], size), ())
     try:
-        return {"out": _added(work, fold, of, view, crd, *factors)}
+        sums, empty = _added(work, fold, of, view, rows, a, b)
     except OverflowingError:
         return None
+    if view.params["mode"] == "dense" or not empty.any():
+        return _by_level(sums, sizes)
+    return {"out": _without(sums, empty)} if kept == 1 else None
+
+
+def _one_level(work: Work, factor: Words, sizes: tuple[int, ...]) -> Words:
+    """Merge the kept levels of a factor that varies over them."""
+    above, own = factor.shape[: -len(sizes)], factor.shape[-len(sizes) :]
+    if prod(own) == 1:
+        return factor.reshape(*above, 1)
+    check_room(prod(above) * prod(sizes), work.limit)
+    return np.broadcast_to(factor, (*above, *sizes)).reshape(*above, prod(sizes))
+
+
+def _by_level(sums: Blocks, sizes: tuple[int, ...]) -> dict[str, Blocks]:
+    """Part kept levels again, and give them their coordinates."""
+    above, found = sums.inner[:-1], sums.array(0)
+    found = found.reshape(*found.shape[:-1], *sizes)
+
+    def level(count: int, *fields: Words) -> Blocks:
+        inner = (*above, *sizes[:count])
+        crd = np.arange(sizes[count - 1]).reshape(*(1 for _ in inner), sizes[count - 1])
+        return Blocks(sums.lengths, sums.count, inner, (crd, *fields))
+
+    out = {"out": level(len(sizes), found)}
+    return out if len(sizes) == 1 else {"outer": level(1), **out}
+
+
+def _without(sums: Blocks, empty: Mask) -> Blocks:
+    """Leave out the rows to which nothing was added."""
+    keys = np.arange(sums.inner[-1]).reshape(*(1 for _ in sums.inner), sums.inner[-1])
+    spread = sums.like(keys, sums.array(0)).ragged(1 << 62)
+    counts = np.where(empty, 0, sums.inner[-1])
+    kept = np.repeat(~empty, sums.inner[-1])
+    return Blocks.of(Ragged((*spread.lengths[:-1], counts), spread.fields[:, kept]))
 
 
 def _added(
-    work: Work, fold: Fold, of: ValueType, view: NodeView, crd: Blocks,
+    work: Work, fold: Fold, of: ValueType, view: NodeView, rows: Blocks,
     a: Words, b: Words,
-) -> Blocks:  # fmt: skip
-    """Sum the products of every row, coordinate by coordinate; all of these are touched or none."""
-    size = crd.inner[-1]
-    flat: list[Words] = []
-    if len(crd.inner) > 1:
-        length = crd.inner[-2]
+) -> tuple[Blocks, Mask]:  # fmt: skip
+    """Sum the products of every row, coordinate by coordinate; tell where there are none."""
+    size, flat = rows.inner[-1], list[Words]()
+    if len(rows.inner) > 1:
+        length = rows.inner[-2]
         lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         starts = np.empty((prod(lead), 3), np.int64)
         for k, factor in enumerate((a, b)):
@@ -288,26 +345,19 @@ def _added(
             check_room(prod(full), work.limit)
             flat.append(np.broadcast_to(factor, full).reshape(-1, factor.shape[-1]))
         starts[:, 2] = length
-        levels, count, inner = crd.lengths, crd.count, crd.inner[:-2]
+        levels, count, inner = rows.lengths, rows.count, rows.inner[:-2]
     else:
         for factor in (a, b):
-            check_room(crd.count * factor.shape[-1], work.limit)
-            flat.append(np.broadcast_to(factor, (crd.count, factor.shape[-1])))
-        starts, lead = _fibers(crd.lengths[-1]), (len(crd.lengths[-1]),)
-        levels, count, inner = crd.lengths[:-1], len(crd.lengths[-1]), ()
+            check_room(rows.count * factor.shape[-1], work.limit)
+            flat.append(np.broadcast_to(factor, (rows.count, factor.shape[-1])))
+        starts, lead = _fibers(rows.lengths[-1]), (len(rows.lengths[-1]),)
+        levels, count, inner = rows.lengths[:-1], len(rows.lengths[-1]), ()
     x, y = (_singles(of, factor) for factor in flat)
     sums, wrapped = row_sums(x, y, starts, fold.inside)
     view.flags.overflow |= wrapped
-    empty = starts[:, 2:] == 0
-    found = fold.words(np.where(empty, fold.nothing, sums)).reshape(*lead, size)
-    keys = np.arange(size).reshape(*(1 for _ in lead), size)
-    made = Blocks(levels, count, (*inner, size), (keys, found))
-    if view.params["mode"] == "dense" or not empty.any():
-        return made
-    counts = np.where(empty[:, 0], 0, size)
-    spread = made.ragged(1 << 62)
-    kept = np.repeat(~empty[:, 0], size)
-    return Blocks.of(Ragged((*spread.lengths[:-1], counts), spread.fields[:, kept]))
+    empty = starts[:, 2] == 0
+    found = fold.words(np.where(empty[:, np.newaxis], fold.nothing, sums))
+    return Blocks(levels, count, (*inner, size), (found.reshape(*lead, size),)), empty
 
 
 def _root(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
@@ -317,6 +367,7 @@ def _root(work: Work, view: NodeView, inputs: Streams) -> dict[str, Blocks]:
 _RULES: dict[str, Rule] = {
     "root": _root,
     "scan_dense": _scan_dense,
+    "scan_compressed": _scan_compressed,
     "repeat": _repeat,
     "alu": _alu,
     "reduce": _reduce,

@@ -6,7 +6,7 @@ order; a result is stored in that order and converted afterwards.  A program cou
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, permutations
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Sizes
@@ -57,16 +57,16 @@ def repairs(
     All have the user's priority.  Those of the least conversion come first.  With `only` given,
     no other tensor is converted, and not every problem has an order then.
     """
-    orders = _orders(problem.indices, priority) if order is None else (tuple(order),)
     free = [
         access
         for access in (*problem.operands, *problem.targets)
         if only is None or access.tensor in only
     ]
+    orders = _orders(problem, free, priority) if order is None else (tuple(order),)
     found: dict[_Forms, float] = {}
-    for each in orders:
+    for modes in dict.fromkeys(_modes(free, each) for each in orders):
         for compressed in (False, True):
-            forms = _forms(problem, free, each, compressed=compressed)
+            forms = _forms(problem, free, modes, compressed=compressed)
             if forms not in found:
                 found[forms] = sum(_words(sizes, name) for name in _converted(forms))
     for forms in sorted(found, key=lambda each: found[each]):
@@ -77,18 +77,32 @@ _Forms: TypeAlias = "tuple[tuple[Access, Format], ...]"
 """Accesses with the formats that they need, where these differ from their own."""
 
 
+def _modes(free: Sequence[Access], order: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Return the mode orders in which loops want accesses stored."""
+    place = {index: position for position, index in enumerate(order)}
+    return tuple(_in_order([place[index] for index in access.indices]) for access in free)
+
+
+def _in_order(places: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(places)), key=places.__getitem__))
+
+
 def _forms(
-    problem: Problem, free: Sequence[Access], order: Sequence[str], *, compressed: bool
+    problem: Problem,
+    free: Sequence[Access],
+    modes: Sequence[tuple[int, ...]],
+    *,
+    compressed: bool,
 ) -> _Forms:
-    """Return the formats that an order asks for; `compressed` results have no level to fill."""
+    """Return the formats of some mode orders; `compressed` results have no level to fill."""
     targets = {target.tensor for target in problem.targets}
     found: list[tuple[Access, Format]] = []
-    for access in free:
+    for access, wanted in zip(free, modes, strict=True):
         own = problem.formats[access.tensor]
         levels = own.levels
         if compressed and access.tensor in targets:
             levels = (LevelKind.COMPRESSED,) * len(levels)
-        form = in_loop_order(access, levels, order)
+        form = Format(levels, wanted)
         if form != own:
             found.append((access, form))
     return tuple(found)
@@ -98,14 +112,33 @@ def _converted(forms: _Forms) -> list[str]:
     return [name for name, _ in dict.fromkeys((access.tensor, form) for access, form in forms)]
 
 
-def _orders(indices: Sequence[str], priority: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield loop orders with a priority; the first one changes as little as it asks for."""
-    wanted = [index for index in priority if index in indices]
+def _orders(
+    problem: Problem, free: Sequence[Access], priority: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    """Yield loop orders that suit the priority, and accesses that are not free to be converted.
+
+    The first one changes as little as they ask for.
+    """
+    wanted = [index for index in priority if index in problem.indices]
     places = iter(wanted)
-    first = [next(places) if index in wanted else index for index in indices]
-    for order in islice(permutations(first), MOST_ORDERS):
-        if [index for index in order if index in wanted] == wanted:
-            yield order
+    first = tuple(next(places) if index in wanted else index for index in problem.indices)
+    fixed = {*problem.operands, *problem.targets} - {*free}
+    chains = [wanted, *(problem.storage(access) for access in fixed)]
+    before: dict[str, set[str]] = {index: set() for index in first}
+    for outer, inner in (pair for chain in chains for pair in pairwise(chain)):
+        before[inner].add(outer)
+    return islice(_extensions(first, before), MOST_ORDERS)
+
+
+def _extensions(rest: tuple[str, ...], before: Mapping[str, set[str]]) -> Iterator[tuple[str, ...]]:
+    """Yield the orders of variables in which all stand behind those that must be before them."""
+    if not rest:
+        yield ()
+    for at, index in enumerate(rest):
+        others = (*rest[:at], *rest[at + 1 :])
+        if before[index].isdisjoint(others):
+            for tail in _extensions(others, before):
+                yield (index, *tail)
 
 
 def _repair(problem: Problem, forms: Mapping[Access, Format]) -> Repair:
@@ -149,5 +182,5 @@ def _words(sizes: Sizes, tensor: str) -> float:
 
 def in_loop_order(access: Access, levels: tuple[LevelKind, ...], order: Sequence[str]) -> Format:
     """Return the format that stores an access's modes in loop order."""
-    modes = sorted(range(len(levels)), key=lambda mode: order.index(access.indices[mode]))
-    return Format(levels, tuple(modes))
+    (modes,) = _modes([access], order)
+    return Format(levels, modes)

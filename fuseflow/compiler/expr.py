@@ -7,6 +7,7 @@ nothing compares or hashes whole expressions.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from operator import is_
 from typing import TypeAlias
 
 from fuseflow.samml.errors import ParseError
@@ -135,10 +136,10 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     match expr:
         case Access() | Constant():
             return ()
-        case Unary(_, operand):
-            return (operand,)
         case Binary(_, left, right):
             return (left, right)
+        case Unary(_, operand):
+            return (operand,)
         case Fold(_, _, body):
             return (body,)
         case Where(mask, body):
@@ -146,20 +147,22 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """Return an expression whose operands are changed."""
-    match expr:
-        case Access() | Constant():
-            return expr
-        case Unary(op, operand):
-            return Unary(op, change(operand))
-        case Binary(op, left, right):
-            return Binary(op, change(left), change(right))
-        case Fold(op, indices, body, owner):
-            return Fold(op, indices, change(body), owner)
-        case Where(mask, body, fill):
-            masked = change(mask)
-            assert isinstance(masked, Access), "a mask stays a stored tensor"
-            return Where(masked, change(body), fill)
+    """Return an expression whose operands are changed: itself, if none of them is."""
+    before = children(expr)
+    after = tuple(map(change, before))
+    if all(map(is_, before, after)):
+        return expr
+    match expr, after:
+        case Unary(op), (operand,):
+            return Unary(op, operand)
+        case Binary(op), (left, right):
+            return Binary(op, left, right)
+        case Fold(op, indices, _, owner), (body,):
+            return Fold(op, indices, body, owner)
+        case Where(_, _, fill), (Access() as mask, body):
+            return Where(mask, body, fill)
+        case _:
+            raise AssertionError("a mask stays a stored tensor")
 
 
 def walk(*exprs: Expr) -> Iterator[Expr]:

@@ -329,9 +329,10 @@ class _Region:
         indices = index_sizes(problem, self.sizes)
         try:
             return self._lower(problem, problem, self.sizes, indices, ())
-        except LoweringError:
+        except LoweringError as error:
             if only is not None and not only:
                 raise
+            refusal = error
         if self.order is not None:
             check_names(problem, self.order)
         reason: LoweringError | None = None
@@ -342,8 +343,7 @@ class _Region:
                 return self._lower(problem, repair.problem, sizes, indices, repair.copies)
             except LoweringError as error:
                 reason = reason or error
-        assert reason is not None, "there is at least one order"
-        raise reason
+        raise reason or refusal
 
     def _lower(
         self,

@@ -13,9 +13,11 @@ from typing import Any, TypeAlias, TypeVar
 
 from fuseflow.compiler.declare import DEFAULT_POSITIONS, Stored
 from fuseflow.compiler.expr import Where, walk
+from fuseflow.compiler.fills import Background
 from fuseflow.compiler.forecast import expected_positions
 from fuseflow.compiler.pipeline import Lowered, compile_region
 from fuseflow.compiler.program import Program
+from fuseflow.compiler.sums import with_sums
 from fuseflow.samml.errors import CapacityError, LoweringError
 from fuseflow.samml.formats import Format, LevelKind
 from fuseflow.samml.values import INT32, Number, ValueType
@@ -340,15 +342,33 @@ class Scheduler:
         """Return the tensors that may have rows which are masked out.
 
         What is masked out is no value: stored as one, -inf - -inf or 0 / 0 would be met there.
+        A result that has a value at every point, such as a sum with a dense tensor, has no such
+        rows.
         """
-        given = {name: tensor.fill for name, tensor in self.tensors.items()}
-        fills = {**self.program.fills, **self.fills, **given}
-        found = {name for name, fill in fills.items() if isinf(fill)}
+        fills = self._fills()
+        found = {name for name, fill in fills.items() if fill is not None and isinf(fill)}
         for statement in self.program.statements:
+            target = statement.target.tensor
+            lacking = {name: fill for name, fill in fills.items() if fill is not None}
+            try:
+                fill = Background(lacking, self.value)(with_sums(statement).value)
+            except LoweringError:
+                fill = 0
+            fills[target] = fill
             masks = (part for part in walk(statement.value) if isinstance(part, Where))
             read = {access.tensor for access in statement.operands}
-            if read & found or any(isinf(part.fill) for part in masks):
-                found.add(statement.target.tensor)
+            if fill is not None and (read & found or any(isinf(part.fill) for part in masks)):
+                found.add(target)
+        return found
+
+    def _fills(self) -> dict[str, Number | None]:
+        """Return the fills of operands; None of those that store every point."""
+        read = {access.tensor for each in self.program.statements for access in each.operands}
+        found: dict[str, Number | None] = {**dict.fromkeys(read, 0), **self.program.fills}
+        found |= self.fills
+        for name, tensor in self.tensors.items():
+            whole = LevelKind.COMPRESSED not in tensor.format.levels
+            found[name] = None if whole else tensor.fill
         return found
 
     def _stored(self, start: int, stop: int) -> list[str]:

@@ -21,7 +21,7 @@ from sim_models.cycle.layout import (
     U_STATE,
     Memory,
 )
-from sim_models.ragged import NULL_REF, Ragged, owners, positions
+from sim_models.ragged import NULL_REF, Ragged, Words, owners, positions
 from sim_models.storage import NodeView
 
 if TYPE_CHECKING:
@@ -33,18 +33,27 @@ P_ARRAY, P_LENGTH = U_PARAMS, U_PARAMS + 1
 
 def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
     """Replace every ref by the fiber of its stored children."""
-    tensor, level = node.params["tensor"], node.params["level"]
-    seg = np.asarray(node.storage.seg(tensor, level), np.int64)
-    crd = np.asarray(node.storage.crd(tensor, level), np.int64)
     (ref,) = inputs["ref"].fields
+    first, counts = fibers(node, ref)
+    at = first[owners(counts)] + positions(counts)
+    crd = coordinates(node)[at]
+    return {"out": Ragged((*inputs["ref"].lengths, counts), np.stack([crd, at]))}
+
+
+def fibers(node: NodeView, ref: Words) -> tuple[Words, Words]:
+    """Return where the fibers of refs begin, and how long they are."""
+    seg = np.asarray(node.storage.seg(node.params["tensor"], node.params["level"]), np.int64)
     outside = ref >= len(seg) - 1
     node.flags.range |= bool(outside.any())
     some = ~outside & (ref != NULL_REF)
-    first, end = np.zeros((2, len(ref)), np.int64)
+    first, end = np.zeros_like(ref), np.zeros_like(ref)
     first[some], end[some] = seg[ref[some]], seg[ref[some] + 1]
-    counts = np.maximum(np.minimum(end, len(crd)) - first, 0)
-    at = first[owners(counts)] + positions(counts)
-    return {"out": Ragged((*inputs["ref"].lengths, counts), np.stack([crd[at], at]))}
+    return first, np.maximum(np.minimum(end, len(coordinates(node))) - first, 0)
+
+
+def coordinates(node: NodeView) -> Words:
+    """Return the coordinates that the level stores."""
+    return np.asarray(node.storage.crd(node.params["tensor"], node.params["level"]), np.int64)
 
 
 def setup_lookup(unit: UnitInstance, build: Builder) -> tuple[int, ...]:
