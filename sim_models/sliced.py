@@ -4,7 +4,7 @@ What comes out is what `sim_models.golden.evaluate` gives, with less memory and 
 `sim_models.dense`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,7 @@ from fuseflow.samml.check import Inferred, infer
 from fuseflow.samml.errors import SimulationError, TokenError
 from fuseflow.samml.graph import Extent, Graph, Node
 from fuseflow.samml.image import TensorImage
+from fuseflow.samml.parts import parts
 from sim_models.blocks import Blocks, TooLargeError
 from sim_models.dense import Work, dropped_by, mean
 from sim_models.golden import meaning_of, stored_arrays
@@ -63,46 +64,62 @@ def evaluate(
     GraphError, SimulationError, TensorError
         See `sim_models.golden.evaluate`.
     """
-    work = _Evaluation(graph, Storage.of(graph, images, shapes), infer(graph))
-    size = work.size
-    if size is None:
-        work.take(work.slice(None, None))
-        return work.result()
-    first, count = 0, size
-    while first < size:
-        count = min(count, size - first)
-        try:
-            found = work.slice((first, count), room if count > 1 else None)
-        except TooLargeError:
-            count = (count + 1) // 2
-            continue
-        work.take(found)
-        first += count
-    return work.result()
+    storage, types = Storage.of(graph, images, shapes), infer(graph)
+    arrays: dict[tuple[str, int, str], list[int]] = {}
+    flags, dropped = Flags(), dict[str, Words]()
+    for names in parts(graph):
+        nodes = tuple(
+            node for node in graph.nodes if node.primitive == "root" or node.name in names
+        )
+        work = _Evaluation(graph, nodes, storage, types, flags)
+        work.run(room)
+        arrays |= work.arrays()
+        dropped |= {name: np.concatenate(words) for name, words in work.dropped.items()}
+    return SlicedResult(result_images(storage, arrays), flags, dropped)
 
 
 class _Evaluation:
-    """The slices so far, of a graph and its tensors."""
+    """The slices so far, of a part of a graph."""
 
-    def __init__(self, graph: Graph, storage: Storage, types: Inferred) -> None:
+    def __init__(
+        self, graph: Graph, nodes: Sequence[Node], storage: Storage, types: Inferred, flags: Flags
+    ) -> None:
         self.graph = graph
+        self.nodes = nodes
         self.storage = storage
         self.types = types
-        self.flags = Flags()
+        self.flags = flags
         self.stored: dict[str, list[Ragged]] = {}
         self.dropped: dict[str, list[Words]] = {}
         self.readers: dict[tuple[str, str], int] = {}
-        for node in graph.nodes:
+        for node in nodes:
             for edge in node.inputs:
                 key = edge.node, edge.output
                 self.readers[key] = self.readers.get(key, 0) + 1
+
+    def run(self, room: int) -> None:
+        """Evaluate the part in slices that find room."""
+        size = self.size
+        if size is None:
+            self.take(self.slice(None, None))
+            return
+        first, count = 0, size
+        while first < size:
+            count = min(count, size - first)
+            try:
+                found = self.slice((first, count), room if count > 1 else None)
+            except TooLargeError:
+                count = (count + 1) // 2
+                continue
+            self.take(found)
+            first += count
 
     @property
     def size(self) -> int | None:
         """Iterations of the outermost loop; None where there is no one loop around everything."""
         scans = [
             node
-            for node in self.graph.nodes
+            for node in self.nodes
             if node.primitive.startswith("scan") and self.types.inputs[node.name]["ref"].rank == 0
         ]
         sizes: set[int] = set()
@@ -113,11 +130,11 @@ class _Evaluation:
             sizes.add(self.storage.size(extent))
         whole = any(
             stream.rank == 0
-            for node in self.graph.nodes
+            for node in self.nodes
             if node.primitive in WRITERS
             for stream in self.types.inputs[node.name].values()
         )
-        if len(sizes) != 1 or whole or any(map(self._folds_it, self.graph.nodes)):
+        if len(sizes) != 1 or whole or any(map(self._folds_it, self.nodes)):
             return None
         return sizes.pop() or None
 
@@ -149,22 +166,18 @@ class _Evaluation:
         for flag in ("overflow", "range", "capacity"):
             setattr(self.flags, flag, getattr(self.flags, flag) | getattr(found.flags, flag))
 
-    def result(self) -> SlicedResult:
+    def arrays(self) -> dict[tuple[str, int, str], list[int]]:
         """Return what all slices store."""
-        arrays: dict[tuple[str, int, str], list[int]] = {}
-        for node in self.graph.nodes:
+        found: dict[tuple[str, int, str], list[int]] = {}
+        for node in self.nodes:
             if node.name in self.stored:
                 view = self.view(node, self.flags)
                 (port,) = view.inputs
-                parts = self.stored.pop(node.name)
-                results = meaning_of(node.primitive)(view, {port: _joined(parts)})
+                joined = _joined(self.stored.pop(node.name))
+                results = meaning_of(node.primitive)(view, {port: joined})
                 tensor = self.graph.tensor(str(node.params["tensor"]))
-                arrays |= stored_arrays(tensor, node.params.get("level", -1), results, self.flags)
-        return SlicedResult(
-            result_images(self.storage, arrays),
-            self.flags,
-            {name: np.concatenate(words) for name, words in self.dropped.items()},
-        )
+                found |= stored_arrays(tensor, node.params.get("level", -1), results, self.flags)
+        return found
 
     def view(self, node: Node, flags: Flags) -> NodeView:
         """Return a node as its meaning sees it."""
@@ -179,14 +192,14 @@ class _Evaluation:
         )
 
 
-def _joined(parts: list[Ragged]) -> Ragged:
+def _joined(slices: list[Ragged]) -> Ragged:
     """Join the slices of streams along their outermost level."""
-    if len(parts) == 1:
-        return parts[0]
-    first, *rest = zip(*(part.lengths for part in parts), strict=True)
+    if len(slices) == 1:
+        return slices[0]
+    first, *rest = zip(*(each.lengths for each in slices), strict=True)
     lengths = [np.array([sum(int(each[0]) for each in first)], np.int64)]
     lengths += [np.concatenate(each) for each in rest]
-    return Ragged(tuple(lengths), np.concatenate([part.fields for part in parts], axis=1))
+    return Ragged(tuple(lengths), np.concatenate([each.fields for each in slices], axis=1))
 
 
 @dataclass
@@ -202,16 +215,16 @@ class _Slice:
 
     def run(self) -> None:
         """Evaluate node by node; what nothing reads any more goes."""
-        graph, types = self.whole.graph, self.whole.types
+        types = self.whole.types
         work = Work(
-            value=graph.value,
+            value=self.whole.graph.value,
             flags=self.flags,
             limit=1 << 62 if self.room is None else self.room,
             window=self.window,
         )
         found: dict[tuple[str, str], Blocks] = {}
         left = dict(self.whole.readers)
-        for node in graph.nodes:
+        for node in self.whole.nodes:
             view = self.whole.view(node, self.flags)
             inputs: dict[str, Blocks] = {}
             for edge in node.inputs:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fuseflow.samml.graph import Extent
+from fuseflow.samml.parts import parts
 from fuseflow.samml.streams import Kind
 from fuseflow.samml.units import UnitGraph, UnitInstance
 from sim_models.ragged import Words
@@ -61,11 +62,12 @@ def find_loops(graph: UnitGraph, storage: Storage, decided: Collection[str]) -> 
     if any(unit.kind in ("source", "sink") for unit in graph.units):
         return ()
     found: list[Loop] = []
-    for number, unit in enumerate(graph.units):
-        if unit.kind in SCANS:
-            loop = _Taint(graph, storage, decided, number).loop()
-            if loop is not None:
-                found.append(loop)
+    for part in parts(graph.graph):
+        for number, unit in enumerate(graph.units):
+            if unit.kind in SCANS and unit.node.name in part:
+                loop = _Taint(graph, storage, decided, number, part).loop()
+                if loop is not None:
+                    found.append(loop)
     return tuple(sorted(found, key=lambda loop: loop.rank))
 
 
@@ -77,12 +79,18 @@ class _Taint:
     """Follows what is loose through the units, which stand in dataflow order."""
 
     def __init__(
-        self, graph: UnitGraph, storage: Storage, decided: Collection[str], scan: int
+        self,
+        graph: UnitGraph,
+        storage: Storage,
+        decided: Collection[str],
+        scan: int,
+        part: Collection[str],
     ) -> None:
         self.graph = graph
         self.storage = storage
         self.decided = decided
         self.scan = scan
+        self.part = part
         self.loose: dict[tuple[int, int], set[int]] = {}
         self.fibers: list[int] = []
 
@@ -126,7 +134,8 @@ class _Taint:
         if unit is scan:
             return True
         return (
-            scan.kind == unit.kind == "scan_dense"
+            unit.node.name in self.part
+            and scan.kind == unit.kind == "scan_dense"
             and self._rank(scan) == self._rank(unit) == 0
             and self._size(scan) == self._size(unit)
         )

@@ -6,11 +6,12 @@ that times and counts of any number of periods follow (docs/rfcs/0010-closed-for
 rest of the loop is run as ever.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from fuseflow.samml.parts import parts
 from sim_models.cycle import layout as at
 from sim_models.cycle.build import Builder
 from sim_models.cycle.heap import Words
@@ -53,6 +54,7 @@ class _Pauses:
     """What is known of one loop while the run goes on."""
 
     loop: Loop
+    reader: Reader
     activation: int = -1
     firings: int = 0
     early: int = 0
@@ -67,18 +69,16 @@ class Periods:
     def __init__(self, build: Builder, form: ClosedForm) -> None:
         self.build = build
         self.form = form
-        self.reader = Reader(build)
         self.firings_at = np.array(build.units, np.int64) + at.U_FIRINGS
-        loops = find_loops(build.graph, build.storage, form.dropped.keys())
-        self.pauses = {build.units[loop.unit]: _Pauses(loop) for loop in loops}
+        readers = [(part, Reader(build, part)) for part in parts(build.graph.graph)]
+        self.pauses = {
+            build.units[loop.unit]: _Pauses(loop, reader)
+            for loop in find_loops(build.graph, build.storage, form.dropped.keys())
+            for part, reader in readers
+            if build.graph.units[loop.unit].node.name in part
+        }
         self.classes: dict[tuple[str, int], Words] = {}
         self.written: dict[str, tuple[int, ...]] | None = None
-        self.drops = [
-            (k, unit.node.name)
-            for k, (u, _) in enumerate(self.reader.states)
-            if (unit := build.graph.units[u]).kind == "drop_value"
-            and unit.node.name in form.dropped
-        ]
         for offset in self.pauses:
             build.heap.words[offset + at.U_PAUSE] = 1
 
@@ -121,10 +121,10 @@ class Periods:
         position, size = self._extent(here.loop.unit)
         if size < 4 * self.build.heap.words[offset + at.U_PAUSE] or position >= size - 1:
             return
-        state = self.reader.read(here.loop)
+        state = here.reader.read(here.loop)
         for before, earlier in reversed(here.seen):
-            if self._repeats(position - before, earlier, state):
-                count = self._count(here.loop, position - before, earlier, state)
+            if self._repeats(here.reader, position - before, earlier, state):
+                count = self._count(here, position - before, earlier, state)
                 if count > 0:
                     self._skip(here, position - before, count, earlier, state)
                     return
@@ -148,20 +148,20 @@ class Periods:
 
     # --- whether a state repeats -------------------------------------------------------
 
-    def _repeats(self, period: int, old: State, new: State) -> bool:
+    def _repeats(self, reader: Reader, period: int, old: State, new: State) -> bool:
         """Tell whether two states differ by shifts in time alone."""
         if not np.array_equal(old.control, new.control):
             return False
         if not np.array_equal(new.sent - old.sent, np.full_like(new.sent, period)):
             return False
-        shift = new.last - old.last
-        count = len(self.build.edges)
-        grown = (new.edge_counts - old.edge_counts).reshape(len(EDGE_COUNTS), count)
+        shift = self._shift(reader, old, new)
+        grown = (new.edge_counts - old.edge_counts).reshape(len(EDGE_COUNTS), -1)
         issued, popped, _, missing, _ = grown
-        for e, edge in enumerate(self.build.graph.edges):
-            before, after = old.waits[e], new.waits[e]
+        for k, e in enumerate(reader.edges):
+            edge = self.build.graph.edges[e]
+            before, after = old.waits[k], new.waits[k]
             writes, reads = int(shift[edge.writer]), int(shift[edge.reader])
-            if issued[e] == 0 == popped[e]:
+            if issued[k] == 0 == popped[k]:
                 # Nothing moves; who reads the head again and again must not wait for it.
                 if reads and len(after) and self._held(e) and before[0]:
                     return False
@@ -171,12 +171,18 @@ class Periods:
                     self._bounded(e)
                     or writes > reads
                     or after.any()
-                    or missing[e]
+                    or missing[k]
                     or self._banked(edge.writer)
                 )
             ):
                 return False
         return True
+
+    def _shift(self, reader: Reader, old: State, new: State) -> Words:
+        """Return by how many cycles every unit is later; 0 outside of the part."""
+        found = np.zeros(len(self.build.units), np.int64)
+        found[reader.units] = new.last - old.last
+        return found
 
     def _held(self, e: int) -> bool:
         words, offset = self.build.heap.words, self.build.edges[e]
@@ -193,27 +199,34 @@ class Periods:
 
     # --- how often ---------------------------------------------------------------------
 
-    def _count(self, loop: Loop, period: int, old: State, new: State) -> int:
+    def _count(self, here: _Pauses, period: int, old: State, new: State) -> int:
         """Return how many periods can be skipped: those that a full one follows in the loop."""
-        words = self.build.heap.words
+        loop, words = here.loop, self.build.heap.words
         count = min(
             (size - 1 - sent) // period for sent, size in map(self._extent, loop.together)
         )  # fmt: skip
         grown = new.state_counts - old.state_counts
-        for (u, word), step in zip(self.reader.states, grown.tolist(), strict=True):
+        for (u, word), step in zip(here.reader.states, grown.tolist(), strict=True):
             unit, offset = self.build.graph.units[u], self.build.units[u]
             if unit.kind in ("write_val", "write_crd") and step:
                 room = offset + at.U_PARAMS + 1 + 2 * (word - offset - at.U_STATE)
                 count = min(count, int(words[room] - words[word]) // step)
         for lookup in loop.fibers:
-            count = min(count, self._same_fibers(loop, lookup, period, old, new))
-        for k, name in self.drops:
+            count = min(count, self._same_fibers(here, lookup, period, old))
+        for k, _, name in self._drops(here.reader):
             step, seen = int(grown[k]), int(new.state_counts[k])
             if step:
                 count = min(count, _alike(self.form.dropped[name], seen, step, count))
         return count
 
-    def _same_fibers(self, loop: Loop, lookup: int, period: int, old: State, new: State) -> int:
+    def _drops(self, reader: Reader) -> Iterator[tuple[int, int, str]]:
+        """Yield a part's drops of which it is told what they drop: count, unit and node."""
+        for k, (u, _) in enumerate(reader.states):
+            unit = self.build.graph.units[u]
+            if unit.kind == "drop_value" and unit.node.name in self.form.dropped:
+                yield k, self.build.units[u], unit.node.name
+
+    def _same_fibers(self, here: _Pauses, lookup: int, period: int, old: State) -> int:
         """Return in how many of the next periods the same fibers are looked up.
 
         Those that were not yet scanned to their end at the earlier pause count: they are under
@@ -226,9 +239,10 @@ class Periods:
         key = tensor, level
         if key not in self.classes:
             self.classes[key] = classes(self.build.storage, tensor, level)
-        position, size = self._extent(loop.unit)
-        scanned = old.edge_counts.reshape(len(EDGE_COUNTS), -1)[1][unit.writes[0][0]]
-        entry = self.build.edges[graph.units[loop.unit].reads[0]]
+        position, size = self._extent(here.loop.unit)
+        popped = old.edge_counts.reshape(len(EDGE_COUNTS), -1)[1]
+        scanned = popped[here.reader.edges.index(unit.writes[0][0])]
+        entry = self.build.edges[graph.units[here.loop.unit].reads[0]]
         base, mask, stride, activation = (
             int(words[entry + word]) for word in (at.E_BASE, at.E_MASK, at.E_STRIDE, at.E_POPPED)
         )
@@ -246,12 +260,12 @@ class Periods:
     def _skip(self, here: _Pauses, period: int, count: int, old: State, new: State) -> None:
         if self.written is None:
             self._begin()
-        self._move(here.loop, period, count, old, new)
+        self._move(here, period, count, old, new)
         here.iterations += period * count
         here.times += 1
         # Positions of loops inside belong to an iteration that is past.
         for each in self.pauses.values():
-            if each.loop.rank >= here.loop.rank:
+            if each.reader is here.reader and each.loop.rank >= here.loop.rank:
                 each.seen.clear()
                 each.activation = -1
 
@@ -263,29 +277,30 @@ class Periods:
             for unit, offset in zip(self.build.graph.units, self.build.units, strict=True)
             if unit.kind in ("write_val", "write_crd")
         }
-        for k, name in self.drops:
-            unit = self.build.units[self.reader.states[k][0]]
-            block = heap.place(self.form.dropped[name])
-            heap.words[unit + P_KNOWN] = block
+        for reader in {each.reader for each in self.pauses.values()}:
+            for _, unit, name in self._drops(reader):
+                block = heap.place(self.form.dropped[name])
+                heap.words[unit + P_KNOWN] = block
 
-    def _move(self, loop: Loop, period: int, count: int, old: State, new: State) -> None:
-        """Bring the state that many periods further."""
-        words, reader = self.build.heap.words, self.reader
-        shift = count * (new.last - old.last)
-        words[reader.last_at] += shift
+    def _move(self, here: _Pauses, period: int, count: int, old: State, new: State) -> None:
+        """Bring the state of the part that many periods further."""
+        words, reader = self.build.heap.words, here.reader
+        words[reader.last_at] += count * (new.last - old.last)
+        shift = count * self._shift(reader, old, new)
         for places, before, after in (
             (reader.unit_counts_at, old.unit_counts, new.unit_counts),
             (reader.state_counts_at, old.state_counts, new.state_counts),
         ):
             words[places] += count * (after - before)
         grown = count * (new.edge_counts - old.edge_counts)
-        issued = grown.reshape(len(EDGE_COUNTS), -1)[0]
-        for e, edge in enumerate(self.build.graph.edges):
-            self._turn(e, int(issued[e]), int(shift[edge.writer]), int(shift[edge.reader]))
+        issued = grown.reshape(len(EDGE_COUNTS), -1)[0].tolist()
+        for e, tokens in zip(reader.edges, issued, strict=True):
+            edge = self.build.graph.edges[e]
+            self._turn(e, tokens, int(shift[edge.writer]), int(shift[edge.reader]))
         words[reader.edge_counts_at] += grown
-        for u, unit in enumerate(self.build.graph.units):
-            offset = self.build.units[u]
-            if u in loop.together:
+        for u in reader.units:
+            unit, offset = self.build.graph.units[u], self.build.units[u]
+            if u in here.loop.together:
                 words[offset + at.U_STATE] += count * period
             if unit.kind in HOLDERS:
                 words[offset + at.H_TIME] += shift[u]

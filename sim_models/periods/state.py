@@ -4,6 +4,7 @@ Times are kept relative to the unit that compares them, and only as far as they 
 up (docs/rfcs/0010-closed-form-runs.md).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,9 +52,10 @@ class State:
     sent : ndarray of int64
         The coordinates that the scans of the loop have sent.
     last : ndarray of int64
-        Of every unit, the cycle of its last firing.
+        Of every unit of the part, the cycle of its last firing.
     waits : list of ndarray
-        Of every edge, how long its tokens and its room can still hold its reader or writer up.
+        Of every edge of the part, how long its tokens and its room can still hold its reader or
+        writer up.
     unit_counts, edge_counts, state_counts : ndarray of int64
         What grows by the same from period to period.
     """
@@ -68,20 +70,30 @@ class State:
 
 
 class Reader:
-    """Reads the state of a run at the pauses of its loops."""
+    """Reads the state of a part of a run at the pauses of its loops.
 
-    def __init__(self, build: Builder) -> None:
+    Parameters
+    ----------
+    build : Builder
+    part : collection of str
+        Its nodes; no other ones act on them, but the root at the very beginning.
+    """
+
+    def __init__(self, build: Builder, part: Collection[str]) -> None:
         self.build = build
         graph = build.graph
-        units = np.array(build.units, np.int64)
-        edges = np.array(build.edges, np.int64)
+        self.units = [u for u, unit in enumerate(graph.units) if unit.node.name in part]
+        inside = {*self.units}
+        self.edges = [e for e, edge in enumerate(graph.edges) if edge.reader in inside]
+        units = np.array(build.units, np.int64)[self.units]
+        edges = np.array(build.edges, np.int64)[self.edges]
         self.last_at = units + at.U_LAST
         self.unit_counts_at = np.concatenate([units + word for word in UNIT_COUNTS])
         self.edge_counts_at = np.concatenate([edges + word for word in EDGE_COUNTS])
         self.states = [
             (u, offset + word)
-            for u, (unit, offset) in enumerate(zip(graph.units, build.units, strict=True))
-            for word in STATE_COUNTS.get(unit.kind, ())
+            for u, offset in zip(self.units, units.tolist(), strict=True)
+            for word in STATE_COUNTS.get(graph.units[u].kind, ())
         ]
         self.state_counts_at = np.array([offset for _, offset in self.states], np.int64)
         waits = [units + word for word in (at.U_QUEUED, at.U_WAIT, at.U_WAIT_EMIT, at.U_ENDS)]
@@ -91,9 +103,8 @@ class Reader:
         """Return the present state."""
         words = self.build.heap.words
         parts: list[Words] = [words[self.waits_at], self._queue(words)]
-        for u, (unit, offset) in enumerate(
-            zip(self.build.graph.units, self.build.units, strict=True)
-        ):
+        for u in self.units:
+            unit, offset = self.build.graph.units[u], self.build.units[u]
             if u not in loop.together:
                 count = STATES.get(unit.kind, 0)
                 parts.append(words[offset + at.U_STATE : offset + at.U_STATE + count])
@@ -102,8 +113,8 @@ class Reader:
             elif unit.kind == "accumulate.fill":
                 parts.append(self._filling(words, offset))
         waits: list[Words] = []
-        for e, offset in enumerate(self.build.edges):
-            control, wait = self._edge(words, e, offset, loop.fixed[e])
+        for e in self.edges:
+            control, wait = self._edge(words, e, self.build.edges[e], loop.fixed[e])
             parts.append(control)
             waits.append(wait)
         return State(
@@ -120,7 +131,8 @@ class Reader:
         first, count, size = (
             int(words[word]) for word in (at.QUEUE_HEAD, at.QUEUE_COUNT, at.QUEUE_SIZE)
         )
-        return words[int(words[at.QUEUE]) + (first + np.arange(count)) % size]
+        queued = words[int(words[at.QUEUE]) + (first + np.arange(count)) % size]
+        return queued[np.isin(queued, self.last_at - at.U_LAST)]
 
     def _holder(self, words: Words, offset: int, kind: str, bundle: tuple[int, ...]) -> Words:
         """Return the holder with the positions that it holds, and which sides have ended."""

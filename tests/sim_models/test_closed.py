@@ -1,5 +1,7 @@
 """Closed-form runs give every figure of the token level, and slices every golden word."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,8 +9,11 @@ from hypothesis import strategies as st
 
 import fuseflow
 from fuseflow.data import bigbird_mask
+from fuseflow.kernel import Shelf
+from fuseflow.samml.parts import parts
 from fuseflow.samml.values import VALUE_TYPES, ValueType, value_type
 from fuseflow.tensor import Tensor
+from sim_models import sliced
 from tests.sim_models.closed import compare
 
 FP32 = value_type("fp32")
@@ -23,6 +28,13 @@ FFN = """
 format F = dense, Y = dense
 F(i,f) = relu(X(i,m) * W(m,f) + b(f))
 Y(i,m) = F(i,f) * V(f,m) + c(m) + X(i,m)
+"""
+BESIDE = """
+format Y = dense, Z = dense
+fuse both {
+  Y(i,f) = X(i,m) * W(m,f)
+  Z(j,g) = relu(V(j,n) * U(n,g))
+}
 """
 ATTENTION = """
 format O = dense, M = CSR
@@ -102,6 +114,51 @@ def test_a_sum_around_two_kept_levels_is_not_sliced() -> None:
         "Y(i,f) = X(i,m) * W(m,f)", *operands, formats={"Y": "sparse"}, order="m,i,f"
     )
     compare(program, room=1)
+
+
+@pytest.mark.parametrize("rows", ["whole", "blocks", "uneven", "none"])
+@pytest.mark.parametrize("name", ["fp32", "int8"])
+def test_two_kept_levels_of_rows(rows: str, name: str) -> None:
+    """Rows of one length need no streams of products; other ones and empty ones are spread."""
+    value = value_type(name)
+    stored = {
+        "whole": np.ones((8, 8)), "blocks": np.kron(np.eye(2), np.ones((4, 4))),
+        "uneven": np.tri(8), "none": np.diag([1, 0] * 4),
+    }[rows]  # fmt: skip
+    numbers = np.random.default_rng(1).integers(1, 90, (8, 8, 3)) * stored[:, :, np.newaxis]
+    operands = Tensor.from_numpy("P", numbers, "dss", value=value), dense("V", 8, 3, 5, value=value)
+    program = fuseflow.compile(
+        "Y(i,k,m) = P(i,j,k) * V(j,k,m)", *operands, formats={"Y": "dss"}, order="i,j,k,m"
+    )
+    assert any(node.params.get("kept") == 2 for node in program.graph.nodes)
+    for room in (200, 1 << 24):
+        compare(program, room=room, ideals=(None,))
+
+
+def test_fibers_of_a_scan_keep_to_the_room() -> None:
+    """A slice whose scan would expand to more than the room is made thinner before it is run."""
+    rows, room = 200, 1 << 14
+    operands = sparse("X", rows, rows, share=0.5), dense("W", 150, rows)
+    program = fuseflow.compile(
+        "Y(f,i) = X(i,m) * W(f,m)", *operands, formats={"Y": "dense"}, order="f,i,m"
+    )
+    (kernel,) = program.kernels
+    read = kernel._operands(Shelf(dict(program.tensors)))
+    tracemalloc.start()
+    sliced.evaluate(kernel.graph, read.images, kernel._shapes(read), room)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4e7 < 150 * 8 * len(read.images["X"].vals) * 2, most
+
+
+def test_parts_of_a_graph_have_periods_of_their_own() -> None:
+    operands = dense("X", 40, 5), dense("W", 5, 4), dense("V", 90, 3), dense("U", 3, 7)
+    program = fuseflow.compile(BESIDE, *operands)
+    one, other = parts(program.graph)
+    skipped = compare(program, room=100)
+    loops = {name.partition(".")[2] for name in skipped}
+    assert loops & one
+    assert loops & other
 
 
 def test_layernorm_and_linear_as_one_graph() -> None:
