@@ -123,7 +123,10 @@ def environment(verilator: Tool, *, optimize: bool = True) -> dict[str, str]:
     env = {"PATH": f"{verilator.path.parent}{os.pathsep}{os.environ['PATH']}"}
     # The makefile would run whatever `python` is on PATH, with this interpreter's modules.
     executable = sys.executable.replace(" ", "\\ ")
-    variables = [f"PYTHON3={executable}", *([] if optimize else ["OPT_FAST=-O0"])]
+    variables = [f"PYTHON3={executable}"]
+    if not optimize:
+        # One file then: most of the time would go into reading the same headers again.
+        variables += ["OPT_FAST=-O0", "VM_PARALLEL_BUILDS=0"]
     root = verilator.path.parent.parent
     if (root / "include" / "verilated.h").exists():
         env["VERILATOR_ROOT"] = str(root)
