@@ -20,6 +20,7 @@ import torch
 
 from fuseflow.torch.errors import ExportError, gist
 from fuseflow.torch.quiet import quiet
+from fuseflow.torch.scope import with_saved_scopes
 
 _OPERATOR = re.compile(r"torch\.ops\.(aten|prims|prim)\.\w+(\.\w+)?|_operator\.\w+")
 _WEIGHTS_ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
@@ -82,6 +83,7 @@ def _load_program(path: Path) -> Saved:
         with quiet(), _tensors_only():
             program = torch.export.load(path)
             model = program.module(check_guards=False)
+            model.forward = with_saved_scopes(model)
     except Exception as error:
         raise _damaged(path, gist(error)) from None
     return Saved(model, _inputs(model, program.example_inputs))

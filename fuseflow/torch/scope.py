@@ -1,11 +1,13 @@
 """Which part of a model an operation belongs to: its modules, and regions that it marks itself."""
 
+import inspect
 from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, contextmanager
 from typing import Any, cast
 
 import torch
-from torch.fx import Node
+from torch.fx import GraphModule, Interpreter, Node
+from torch.utils import _pytree as pytree
 
 from fuseflow.torch.untyped import traceback
 
@@ -54,3 +56,22 @@ def modules(model: torch.nn.Module) -> Generator[None]:
 def scope_of(node: Node) -> str:
     """Return the scope of a node, such as ``layers.0.attention``; empty where it has none."""
     return cast(dict[str, Any], node.meta.get("custom", {})).get(_KEY, "")
+
+
+def with_saved_scopes(model: GraphModule) -> Callable[..., Any]:
+    """Return the forward function of a saved program that marks what its modules compute.
+
+    Its nodes have the paths of their modules, which its code would leave out.
+    """
+    for node in model.graph.nodes:
+        stack = cast(dict[str, tuple[str, object]], node.meta.get("nn_module_stack") or {})
+        *_, (path, _) = ("", None), *stack.values()
+        node.meta["custom"] = {_KEY: ".".join(filter(None, (path, scope_of(node))))}
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        flat, _ = pytree.tree_flatten((args, kwargs))
+        results = Interpreter(model).run(*flat, enable_io_processing=False)
+        return pytree.tree_unflatten(results, cast(Any, model.graph)._codegen.pytree_info.out_spec)
+
+    cast(Any, forward).__signature__ = inspect.signature(model.forward)
+    return forward

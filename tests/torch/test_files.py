@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from examples.models import gpt
+from fuseflow.data import bigbird_mask
 from fuseflow.torch import ExportError, export, load_model
+from fuseflow.torch.compiling import function_of
 from fuseflow.torch.quiet import quiet
 from tests.torch.models import sparse
 
@@ -61,6 +64,16 @@ def test_names_and_example_inputs_survive(tmp_path: Path) -> None:
         ("fc.weight", "parameter"), ("fc.bias", "parameter"), ("scale", "buffer"),
         ("adj", "input"), ("x", "input"),
     ]  # fmt: skip
+
+
+def test_modules_survive(tmp_path: Path) -> None:
+    """What the parts of a model compute is known of a saved one, so that it has its regions."""
+    model = gpt.DecoderBlock(torch.from_numpy(bigbird_mask(16, 4)), 8, 2, 16).eval()
+    x = torch.randn(16, 8)
+    saved = load_model(save(tmp_path, x, model=model))
+    live, kept = (function_of(export(each, (x,))) for each in (model, saved.model))
+    assert set(gpt.REGIONS) <= {*live.scopes}
+    assert kept.scopes == live.scopes
 
 
 def test_a_program_takes_a_sparse_tensor_for_a_dense_one(tmp_path: Path) -> None:
