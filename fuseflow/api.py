@@ -545,7 +545,7 @@ def prepare(
         frozenset(unordered),
         split,
     )
-    return Prepared(scheduler, tensors, frozenset(capacities or ()), started)
+    return Prepared(scheduler, tensors, frozenset(capacities or ()), time.perf_counter() - started)
 
 
 @dataclass(frozen=True, eq=False)
@@ -559,14 +559,14 @@ class Prepared:
         Operands by name.
     fixed : frozenset of str
         Tensors whose capacity was asked for.
-    started : float
-        When it was begun to read, in seconds (`time.perf_counter`).
+    reading : float
+        Seconds that it took to read it.
     """
 
     scheduler: Scheduler
     tensors: dict[str, Tensor]
     fixed: frozenset[str]
-    started: float
+    reading: float
 
     def compile(self, fusion: str) -> Program:
         """Compile the program at a fusion granularity; ``tune`` runs the best cuts on the model.
@@ -580,17 +580,21 @@ class Prepared:
         if fusion == "tune":
             tuned = self.candidates(TUNED)
             return min(tuned, key=lambda each: each.run().cycles)
-        return self._program(self.scheduler.compile(fusion))
+        started = time.perf_counter() - self.reading
+        return self._program(self.scheduler.compile(fusion), started)
 
     def candidates(self, count: int) -> list[Program]:
         """Return the program in its best cuts by forecast, the best first."""
-        return [self._program(each) for each in self.scheduler.candidates(count)]
+        started = time.perf_counter() - self.reading
+        return [self._program(each, started) for each in self.scheduler.candidates(count)]
 
     def in_orders(self) -> Iterator[Program]:
         """Yield the program as one graph in each of its loop orders that can be compiled."""
-        return map(self._program, self.scheduler.in_orders())
+        started = time.perf_counter() - self.reading
+        for each in self.scheduler.in_orders():
+            yield self._program(each, started)
 
-    def _program(self, scheduled: Scheduled) -> Program:
+    def _program(self, scheduled: Scheduled, started: float) -> Program:
         made: set[str] = set()
         kernels: list[Kernel] = []
         for number, lowered in enumerate(scheduled.regions, 1):
@@ -599,7 +603,7 @@ class Prepared:
             kernels.append(Kernel(lowered, name, self.fixed, frozenset(reads & made)))
             made |= {target.tensor for target in lowered.targets}
         source = self.scheduler.program
-        seconds = Seconds(compile=time.perf_counter() - self.started)
+        seconds = Seconds(compile=time.perf_counter() - started)
         return Program(
             tuple(kernels), source.results, source, self.tensors, seconds, scheduled.arranged
         )
