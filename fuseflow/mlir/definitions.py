@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from math import frexp, isfinite, prod
+from math import frexp, inf, isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -282,7 +282,8 @@ def _computed(expr: Expr, op: str, *operands: Number) -> Expr:
 def simplified(expr: Expr) -> Expr:
     """Compute what is constant; leave out zeros that are added and ones that are multiplied.
 
-    What is divided by a power of two is multiplied by its inverse.
+    What is divided by a power of two is multiplied by its inverse. Where nothing is selected, -inf
+    stays -inf in sums, and is left out of a maximum.
     """
     match expr:
         case Binary(op, left, right):
@@ -304,6 +305,12 @@ def simplified(expr: Expr) -> Expr:
             return simplified(Binary("mul", left, Constant(number(1 / divisor))))
         case Binary("add" | "sub", kept, Constant(0)) | Binary("add", Constant(0), kept):
             return kept
+        case Binary("max", kept, Constant(low)) | Binary("max", Constant(low), kept) if low == -inf:
+            return kept
+        case Binary("add" | "sub", Constant(low), _) | Binary("add", _, Constant(low)) if (
+            low == -inf
+        ):
+            return Constant(low)
         case Binary("mul" | "div", kept, Constant(1)) | Binary("mul", Constant(1), kept):
             return kept
         case _:

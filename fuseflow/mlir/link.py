@@ -126,11 +126,13 @@ class _Linker:
         self.pieces = Pieces(module)
         self.made = Definitions(module, self.pieces)
         self.results = {name: self._slices(name) for name in dict.fromkeys(module.results)}
-        self.definitions, same = merged(
+        outside = [*self._read_from_outside()]
+        definitions, same = merged(
             [each for each in self.made.made.values() if not _is_alias(each)],
-            [*self._read_from_outside()],
+            outside,
             self.made.sizes,
         )
+        self.definitions = _needed(definitions, [same.get(name, name) for name in outside])
         if not self.definitions:
             raise MlirError(
                 f"'{module.name}' computes nothing: it returns parts of what it is given"
@@ -255,14 +257,15 @@ class _Linker:
         pieces = self.pieces.at(source, leaf.part.key)
         encoding = self.module.types[source].encoding
         title = self.names.get(source, source)
-        if source in self.formats:
-            return format_of(title, pieces, self.formats[source], (1,) * len(pieces))
-        if encoding is not None:
-            return format_of(title, pieces, encoding.format, encoding.blocks)
         rank = sum(len(piece.atoms) for piece in pieces)
-        if leaf.mask:
-            return Format.default(rank)
-        return Format.parse("dense" if rank else "scalar", rank)
+        form = Format.parse("dense" if rank else "scalar", rank)
+        if source in self.formats:
+            form = format_of(title, pieces, self.formats[source], (1,) * len(pieces))
+        elif encoding is not None:
+            form = format_of(title, pieces, encoding.format, encoding.blocks)
+        # A mask stores what it selects; a row or a block of a sparse tensor may store everything.
+        whole = leaf.mask and LevelKind.COMPRESSED not in form.levels
+        return Format.default(rank) if whole else form
 
     # --- names -----------------------------------------------------------------------------
 
@@ -327,6 +330,17 @@ def background(value: Expr, fills: Mapping[str, Number]) -> Number | None:
         return Background(fills, FP32)(value)
     except LoweringError:
         return nan
+
+
+def _needed(definitions: Sequence[Definition], outside: Sequence[str]) -> list[Definition]:
+    """Leave out what is computed for a part that turned out to be a number, and not read again."""
+    read = {*outside}
+    found: list[Definition] = []
+    for each in reversed(definitions):
+        if each.target in read:
+            found.append(each)
+            read |= {access.tensor for access in accesses(each.value)}
+    return found[::-1]
 
 
 def _is_alias(definition: Definition) -> bool:
