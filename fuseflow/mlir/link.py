@@ -181,8 +181,9 @@ class _Linker:
             if fill is not None and fill != 0 and each.target in masks:
                 self.zero = _ZERO
                 each = replace(each, value=Binary("add", each.value, Access(_ZERO, ())))
-            elif fill is not None:
-                fills[each.target] = fill
+                fill = None
+            # What is computed everywhere may be stored without its zeros.
+            fills[each.target] = fill or 0
             found.append(each)
         return found
 

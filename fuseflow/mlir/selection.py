@@ -68,6 +68,8 @@ class Selection:
         mask = condition.mask
         if isinstance(no, Constant):
             return Where(mask, yes, no.number)
+        if isinstance(yes, Constant) and not math.isfinite(yes.number):
+            return Where(self.mask(Not(condition)), no, yes.number)
         inside = Where(mask, yes, 0)
         if not self.draft.is_input(mask.tensor):
             # What is computed has no complement to select by: it is taken away, which is exact.
