@@ -230,9 +230,10 @@ def set_places(graph: Graph) -> None:
         if place:
             lines.append('File "{}", line {}, in {}'.format(*place))
         scope = scope_of(node)
-        if scope:
-            lines.append(f'File "{SCOPE}{scope}", line 1, in {scope}')
-        node.stack_trace = "\n".join(lines) or None
+        # Without any line, torch-mlir would give a node the location of the one before.
+        if scope or not lines:
+            lines.append(f'File "{SCOPE}{scope}", line 1, in {scope or "model"}')
+        node.stack_trace = "\n".join(lines)
 
 
 def _places(node: Node) -> Iterator[tuple[str, str, str]]:

@@ -1,5 +1,6 @@
 """What random models found: small models, each of which was wrong, or refused, once."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from fuseflow.samml.errors import TensorError
 from fuseflow.torch import compile, export, function_of
 from tests.torch.models import Function, quietly, sparse
 
+INF = float("inf")
 X = torch.randn(6, 6, generator=torch.Generator().manual_seed(3))
 WHOLE = torch.arange(12, dtype=torch.int32).reshape(3, 4)
 ONE = torch.tensor([[2.0]])
@@ -122,3 +124,48 @@ def test_a_module_with_two_names_stays_as_it_is() -> None:
     before = inner[0].weight
     export(model, X)
     assert inner[0].weight is before
+
+
+@pytest.mark.parametrize("fusion", ["none", "full"])
+def test_scores_hidden_by_a_condition_on_data(fusion: str) -> None:
+    low = X.amin(1, keepdim=True) + 0.5
+    same(lambda x, y: (x + y).masked_fill(x < y, -INF).softmax(1), X, low, fusion=fusion)
+    same(lambda x, y: x.masked_fill(x < y, -INF), X, low, fusion=fusion)
+
+
+def test_a_part_of_which_nothing_is_selected() -> None:
+    hidden = torch.arange(6) == 0
+    same(lambda x: x.roll(1, 1).masked_fill(hidden, -INF).softmax(1), X)
+
+
+def test_a_part_that_a_constant_hides_is_not_computed() -> None:
+    hidden = torch.arange(12) >= 6
+    same(lambda x: torch.cat([x + 1, x @ x], 1).masked_fill(hidden, 2), X)
+
+
+def test_masks_whose_source_stores_every_element() -> None:
+    block = quietly(lambda: sparse("strided").to_sparse_bsr((6, 6)))
+    same(lambda a, x: torch.where(a != 0, x, 2), block, X)
+    same(lambda a, x: torch.where(a[:, -1:] != 0, x, 2), sparse("CSR"), X)
+
+
+class Network(torch.nn.Module):
+    """Layers with something between them, and behind them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = torch.nn.Linear(6, 4), torch.nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.log_softmax(self.other(torch.relu(self.one(x)) * 2), 1)
+
+
+def test_a_model_without_a_file_has_the_regions_of_one_with_a_file() -> None:
+    names: dict[str, Any] = {"torch": torch, "__name__": "nowhere"}
+    exec(inspect.getsource(Network), names)
+    regions, others = (
+        function_of(export(model(), X)).prepare().prepared.scheduler.program.regions
+        for model in (Network, names["Network"])
+    )
+    assert regions
+    assert regions == others
