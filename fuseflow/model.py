@@ -384,7 +384,7 @@ class Model:
         return {
             name: Tensor.from_numpy(
                 name, array, formats.get(name, "dense" if array.ndim else "scalar"),
-                value=self.source.value,
+                value=self.source.value, computed=True,
             )
             for name, array in self.outputs(run).items()
         }  # fmt: skip

@@ -31,6 +31,11 @@ VIEWS: dict[str, Callable[[View], Meaning]] = {
 }
 
 CONTROL = ("scf", "cf", "affine")
+ORDERED = {
+    "tm_tensor.sort": "sort or argsort", "tm_tensor.topk": "topk", "tm_tensor.scan": "cumsum",
+    "tm_tensor.scatter": "scatter or index_put",
+}  # fmt: skip
+"""What torch-mlir makes of operations that are no Einsums, with their names there."""
 
 
 def read_mlir(path: Path, function: str | None = None) -> Module:
@@ -167,6 +172,11 @@ class _Reader:
             return self._elementwise(operation)
         if name.partition(".")[0] in CONTROL:
             raise refused(place, f"'{name}' is control flow, which has no meaning here")
+        if name in ORDERED:
+            raise refused(
+                place, f"'{name}' ({ORDERED[name]} in PyTorch) has no meaning here: data decides "
+                "what is read, or how; compute it outside of the model",
+            )  # fmt: skip
         raise refused(place, f"'{name}' has no meaning here: use linalg on tensors")
 
     def _elements(self, operation: Operation) -> Meaning:

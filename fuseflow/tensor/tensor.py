@@ -36,6 +36,8 @@ class Packing(TypedDict, total=False):
         Add up entries of one coordinate, before they are rounded, instead of refusing them.
     keep_explicit : bool
         Store given entries that equal the fill in compressed levels too.
+    computed : bool
+        They are a run's result, which may hold NaN and infinities.
     """
 
     fill: Number
@@ -43,6 +45,7 @@ class Packing(TypedDict, total=False):
     round_values: bool
     sum_duplicates: bool
     keep_explicit: bool
+    computed: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +240,7 @@ class Tensor:
         round_values: bool = False,
         sum_duplicates: bool = False,
         keep_explicit: bool = False,
+        computed: bool = False,
     ) -> "Tensor":
         form = _format(name, format, entries.shape)
         value = value_type(value) if isinstance(value, str) else value
@@ -249,6 +253,7 @@ class Tensor:
             fill,
             lambda row: f"tensor '{name}', {entries.where(row)}",
             round_values=round_values,
+            computed=computed,
         )
         entries = replace(entries, values=words, fill=fill)
         try:

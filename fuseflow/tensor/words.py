@@ -50,6 +50,7 @@ def to_words(
     where: Callable[[int], str],
     *,
     round_values: bool = False,
+    computed: bool = False,
 ) -> Ints:
     """Return the words of plain numbers.
 
@@ -64,6 +65,8 @@ def to_words(
         Names the place of the entry of that number, for messages.
     round_values : bool
         For an integer type: round fractions to nearest even instead of refusing them.
+    computed : bool
+        Take NaN and infinities of a floating-point type, too.
 
     Raises
     ------
@@ -77,12 +80,13 @@ def to_words(
             raise TensorError(f"{where(row)}: value {numbers[row].item()!r} {problem}")
 
     finite = np.isfinite(numbers)
-    refuse(~finite & (numbers != fill), f"is neither finite nor the fill {fill}")
+    if not (computed and value.is_float):
+        refuse(~finite & (numbers != fill), f"is neither finite nor the fill {fill}")
     beyond = f"does not fit {value.name}; scale the data, or use a wider type (--type)"
     if value.is_float:
         words = encode(numbers, value)
         refuse(finite & np.isinf(decode(words, value)), beyond)
-        return words
+        return np.where(np.isnan(numbers), value.encode(np.nan), words)
     whole = np.rint(numbers) if numbers.dtype.kind == "f" else numbers
     if not round_values:
         refuse(

@@ -122,7 +122,8 @@ def _check_program(path: Path) -> None:
     for key, value in _pairs(program):
         if key == "expr_str":
             raise ExportError(
-                f"'{path}' was exported with dynamic shapes: export it without dynamic_shapes"
+                f"'{path}' was exported with dynamic shapes: export it without dynamic_shapes, and "
+                "without shapes or numbers that data decides (nonzero, item)"
             )
         if key == "target" and isinstance(value, str) and not _OPERATOR.fullmatch(value):
             raise ExportError(f"'{path}' calls '{value}', which is no operator of PyTorch's core")

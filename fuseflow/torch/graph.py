@@ -231,9 +231,9 @@ def set_places(graph: Graph) -> None:
             lines.append('File "{}", line {}, in {}'.format(*place))
         scope = scope_of(node)
         # Without any line, torch-mlir would give a node the location of the one before.
-        if scope or not lines:
+        if scope or (not lines and node.op == "call_function"):
             lines.append(f'File "{SCOPE}{scope}", line 1, in {scope or "model"}')
-        node.stack_trace = "\n".join(lines)
+        node.stack_trace = "\n".join(lines) or None
 
 
 def _places(node: Node) -> Iterator[tuple[str, str, str]]:

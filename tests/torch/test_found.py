@@ -169,3 +169,16 @@ def test_a_model_without_a_file_has_the_regions_of_one_with_a_file() -> None:
     )
     assert regions
     assert regions == others
+
+
+def test_what_data_puts_in_order_is_refused_by_its_name_in_pytorch() -> None:
+    for function, name in ((lambda x: x.sort(1)[0], "sort"), (lambda x: x.cumsum(1), "cumsum")):
+        with pytest.raises(MlirError, match=rf"models\.py:\d+: 'tm_tensor\.\w+' \({name}"):
+            same(function, X)
+
+
+def test_infinite_results_are_tensors() -> None:
+    x = torch.tensor([[1.0, 0.0], [2.0, -0.0]])
+    model = compile(Function(lambda x: 1 / x), (x,))
+    found = model.tensors(model.run().run)["result"]
+    np.testing.assert_array_equal(found.to_numpy(), (1 / x).numpy())
