@@ -84,14 +84,16 @@ weights' scan remains the busiest unit (cycles x{regions_cycles}). Both layers a
 compute every pixel of the first layer for every window that it is in (operations
 x{full_operations}).""",
     "GPT block": """\
-Three graphs ({data}): layer normalisation with the projections to Q, K and V, which run beside
-each other from one stream of rows; scores, softmax, the product with V and the output projection;
-feed-forward. Inside each of them everything runs at the pace of the busiest product, and scores
-and chances are never stored (bytes x{regions_bytes}; operations x{regions_operations}). `auto`
-finds that the last two may be one. One graph computes K and V anew for every row of scores that
+Three graphs ({data}): layer normalisation with the projections to Q, K and V; scores, softmax, the
+product with V and the output projection; feed-forward. Inside each of them everything runs at the
+pace of the busiest product: three projections take the time of one, expansion and contraction
+too, and scores and chances are never stored. It is paid for in work that is off the critical
+path: a normalised row is a stream, and is computed anew for every output that reads it
+(operations x{regions_operations}, bytes x{regions_bytes}, cycles x{regions_cycles}). `auto` finds
+the same three. As few graphs as can be, two, compute K and V anew for every row of scores that
 reads them: operations x{full_operations}, tokens x{full_tokens}. Products of dense weights are
-most of a block, and the unit that multiplies expand and contract weights bounds every cut from
-below.""",
+most of a block, and the unit that multiplies expansion or contraction weights bounds every cut
+from below.""",
 }
 
 TRENDS = """\
