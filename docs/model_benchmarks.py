@@ -81,10 +81,11 @@ The [example models](../examples/models/) in fp32, each computing the same at ev
 `none` is a graph a statement, `regions` the modules that the example names (partial fusion),
 `full` one graph or as few as can be, `auto` the cut of least expected cycles. `speed-up` is over
 `none`; `cycles` include conversions of what crosses graphs. GCN and GraphSAGE have 16 hidden
-units, adjacency and features are CSR; GCN on Cora is trained, other weights are seeded. Autoencoders, perceptron and
-convolutions have 90 % of their weights pruned; inputs of the first two are a batch of 4, half of
-it zero. The decoder block is that of GPT-3 small (768 hidden, 12 heads, 3,072 inside) with
-BigBird masks; its runs are [closed-form](rfcs/0010-closed-form-runs.md), which changes no figure.
+units, adjacency and features are CSR; GCN on Cora is trained, other weights are seeded.
+Autoencoders, perceptron and convolutions have 90 % of their weights pruned; inputs of the first
+two are a batch of 4, half of it zero. The decoder block is that of GPT-3 small (768 hidden, 12
+heads, 3,072 inside) with BigBird masks; its runs are
+[closed-form](rfcs/0010-closed-form-runs.md), which changes no figure.
 
 `error / bound` is the largest distance to PyTorch in float64, and what rounding explains. `how`:
 
