@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from docs.benchmarks import PAGE, machine, split_page, table
+from docs.benchmarks import MODELS_MARK, PAGE, machine, split_page, table
 from docs.model_accuracy import accuracy_section
 from docs.model_cases import cases
 from docs.model_plots import write_bars
@@ -59,6 +59,7 @@ def section(compared: Sequence[Comparison], accuracy: str, started: float) -> st
     minutes = (time.perf_counter() - started) / 60
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
     return TEMPLATE.format(
+        mark=MODELS_MARK,
         machine=machine(),
         minutes=f"{minutes:.0f}",
         memory=f"{memory:.1f}",
@@ -71,7 +72,7 @@ def section(compared: Sequence[Comparison], accuracy: str, started: float) -> st
 
 
 TEMPLATE = """\
-<!-- Written by `make bench-models`: do not edit. -->
+{mark}
 
 ## Models
 

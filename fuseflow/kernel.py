@@ -329,8 +329,7 @@ class Kernel:
 
         operands = self._operands(shelf)
         run = self._run(operands, shelf)
-        long = run.cycles > SHORT
-        tile = build_tile(lambda: Tile(run.units.graph), optimize=long, waves=waves)
+        tile = build_tile(lambda: Tile(run.units.graph), optimize=run.cycles > SHORT, waves=waves)
         job = Run(
             images=operands.images,
             shapes={name: tensor.shape for name, tensor in run.results.items()},

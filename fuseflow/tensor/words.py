@@ -86,7 +86,7 @@ def to_words(
     if value.is_float:
         words = encode(numbers, value)
         refuse(finite & np.isinf(decode(words, value)), beyond)
-        return np.where(np.isnan(numbers), value.encode(np.nan), words)
+        return np.where(np.isnan(numbers), value.encode(np.nan), words) if computed else words
     whole = np.rint(numbers) if numbers.dtype.kind == "f" else numbers
     if not round_values:
         refuse(

@@ -42,13 +42,14 @@ def meaning(node: NodeView, inputs: Mapping[str, Ragged]) -> dict[str, Ragged]:
 
 def fibers(node: NodeView, ref: Words) -> tuple[Words, Words]:
     """Return where the fibers of refs begin, and how long they are."""
-    seg = np.asarray(node.storage.seg(node.params["tensor"], node.params["level"]), np.int64)
+    tensor, level = node.params["tensor"], node.params["level"]
+    seg = np.asarray(node.storage.seg(tensor, level), np.int64)
     outside = ref >= len(seg) - 1
     node.flags.range |= bool(outside.any())
     some = ~outside & (ref != NULL_REF)
     first, end = np.zeros_like(ref), np.zeros_like(ref)
     first[some], end[some] = seg[ref[some]], seg[ref[some] + 1]
-    return first, np.maximum(np.minimum(end, len(coordinates(node))) - first, 0)
+    return first, np.maximum(np.minimum(end, len(node.storage.crd(tensor, level))) - first, 0)
 
 
 def coordinates(node: NodeView) -> Words:
